@@ -125,7 +125,7 @@ Result<> check_cdi(const State& state) {
                "the container gets the device nodes of " + state.device.key() + " by the CDI spec " +
                    state.allocated->cdi_spec +
                    ", which the container runtime does not read: " + state.no_cdi +
-                   "; enable CDI there and restart the runtime, or take --use-cdi from vfrail serve and "
+                   "; enable CDI there and restart the runtime, or give vfrail serve --use-cdi=false and "
                    "delete the pod",
                ErrorId::cdi_not_supported};
 }
@@ -134,7 +134,7 @@ Result<> check_cdi(const State& state) {
 bool needs_eui64(const Link& link, const std::optional<uint32_t>& mtu, RdmaPolicy rdma,
                  const Device& device) {
   constexpr uint32_t kMinIpv6Mtu = 1280;  // RFC 8200
-  const bool roce = device.is_roce() && rdma != RdmaPolicy::off;
+  const bool roce = device.is_on_ethernet() && rdma != RdmaPolicy::off;
   return roce && std::min(link.mtu, mtu.value_or(link.mtu)) >= kMinIpv6Mtu;
 }
 

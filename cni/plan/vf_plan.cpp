@@ -54,6 +54,15 @@ bool is_pf_for_user_space(const std::string& type, const State& state) {
   return type == "ib-sriov" && state.device.driver.kind() == DriverKind::vfio && !state.vf;
 }
 
+// Without what a VF has that nobody has configured: sriov-network-operator writes `vlan: 0`, `vlanQoS: 0`,
+// `link_state: auto` and rates of 0 into each network, and where there is no PF there is nothing to set.
+VfSettings without_defaults(VfSettings wanted) {
+  if (wanted.vlan == VfVlan{}) wanted.vlan.reset();
+  if (wanted.rate == VfRate{}) wanted.rate.reset();
+  if (wanted.link_state == VfLinkState::automatic) wanted.link_state.reset();
+  return wanted;
+}
+
 }  // namespace
 
 Result<> check_infiniband(const VfConf& wanted, const std::string& type, const State& state) {
@@ -78,7 +87,8 @@ bool reports_pf(const std::string& type, const Device& device) {
   return device.driver.is_user_space() && (type == "sriov" || type == "vfrail");
 }
 
-Result<> plan_vf(const VfSettings& wanted, const std::string& type, const State& state, AttachPlan& plan) {
+Result<> plan_vf(const VfSettings& asked, const std::string& type, const State& state, AttachPlan& plan) {
+  const VfSettings wanted = state.vf ? asked : without_defaults(asked);
   if (!state.link) {
     plan.reported_mac = wanted.mac;
     const auto& at_pf = state.vf_settings.mac;

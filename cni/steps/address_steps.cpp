@@ -76,6 +76,22 @@ Result<> keep_own_arp(Kernel& pod, const std::string& ifname) {
   return {};
 }
 
+// An answer of an IPAM plugin can have a route twice, or one without a gateway and one with the network's.
+// The first of each counts, as in CNI's plugins; the kernel refuses the second (EEXIST).
+bool is_same_route(const Route& a, const Route& b) {
+  return a.destination == b.destination && a.gateway == b.gateway && a.link == b.link && a.table == b.table &&
+         a.priority == b.priority;
+}
+
+std::vector<Route> each_once(std::vector<Route> routes) {
+  std::vector<Route> out;
+  for (Route& route : routes) {
+    const auto same = [&](const Route& one) { return is_same_route(one, route); };
+    if (std::none_of(out.begin(), out.end(), same)) out.push_back(std::move(route));
+  }
+  return out;
+}
+
 bool has_ipv4(const Assignment& assignment) {
   return std::any_of(assignment.ips.begin(), assignment.ips.end(),
                      [](const AssignedIp& ip) { return !ip.address.v6(); });
@@ -114,7 +130,7 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
   }
   // A route through a gateway over a tentative source address would be refused or lost.
   if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link));
-  for (const Route& route : routes_of(assignment, link.index, own_table)) {
+  for (const Route& route : each_once(routes_of(assignment, link.index, own_table))) {
     TRY(pod.add_route(route), link.name + " in the pod");
   }
   return own_table ? add_rules(pod, link, assignment, *own_table) : Result<>();

@@ -1,6 +1,7 @@
 #include "cni/steps/cdi_step.h"
 
 #include "cni/node/device.h"
+#include "common/container/cdi_runtime.h"
 #include "common/container/cdi_spec.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
@@ -9,7 +10,8 @@ namespace vfrail::cni {
 
 Result<> correct_cdi_spec(const Record& record, const AttachPlan& plan, World& world) {
   if (plan.cdi_spec.empty() || !record.device) return {};
-  const auto file = TRY(with_id(ErrorId::cdi_spec, find_cdi_spec(plan.cdi_spec, world.cdi_folders)),
+  const auto folders = with_folders_of_runtime(plan.cdi_spec, world.cdi_folders, world.sys);
+  const auto file = TRY(with_id(ErrorId::cdi_spec, find_cdi_spec(plan.cdi_spec, folders)),
                         "read the CDI spec of " + record.device_key);
   if (!file) return {};
   auto spec = TRY(with_id(ErrorId::cdi_spec, read_cdi_spec(file->path())),

@@ -2,6 +2,7 @@
 
 #include "cni/plan/pod_files.h"
 #include "common/container/allocated_nodes.h"
+#include "common/container/cdi_runtime.h"
 #include "common/container/cdi_spec.h"
 #include "common/container/pod_folder.h"
 #include "common/errors/error_id.h"
@@ -112,7 +113,7 @@ bool is_of_a_pod(const std::string& folder, const World& world) {
 // The containers that get `from` (empty: any folder of a pod) by that spec get `to`. Under the device's lock,
 // as every change of it.
 Result<> move_mounts(const std::string& path, const std::string& from, const std::string& to, World& world) {
-  const auto file = TRY(find_cdi_spec(path, world.cdi_folders));
+  const auto file = TRY(find_cdi_spec(path, with_folders_of_runtime(path, world.cdi_folders, world.sys)));
   auto spec = file ? TRY(read_cdi_spec(file->path())) : std::nullopt;
   if (!spec) return {};
   const std::string now = mounted_pod_folder(spec->edits);
@@ -220,7 +221,7 @@ namespace {
 
 // Every spec of ours that has the folder: without a record it is not known which devices these are of.
 Result<> restore_default_mounts(const std::string& folder, World& world) {
-  for (const std::string& specs : world.cdi_folders) {
+  for (const std::string& specs : with_folders_of_runtime("", world.cdi_folders, world.sys)) {
     std::error_code failed;
     for (fs::directory_iterator at(specs, failed), end; !failed && at != end; at.increment(failed)) {
       const std::string name = at->path().filename().string();

@@ -55,7 +55,8 @@ Result<std::optional<AllocatedNodes>> read_valid_allocated_nodes(const DeviceId&
   auto allocated = TRY(read_allocated_nodes(world.run_folder, id));
   if (!allocated || allocated->cdi_spec.empty()) return allocated;
   const std::string what = "read the CDI spec of " + id.text();
-  const auto spec = TRY(find_cdi_spec(allocated->cdi_spec, world.cdi_folders), what);
+  const auto folders = with_folders_of_runtime(allocated->cdi_spec, world.cdi_folders, world.sys);
+  const auto spec = TRY(find_cdi_spec(allocated->cdi_spec, folders), what);
   if (!spec || !TRY(read_cdi_spec(spec->path()), what + " (" + allocated->cdi_spec + ")")) allocated.reset();
   return allocated;
 }
@@ -147,7 +148,8 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
     const auto mac = TRY(wanted_mac(request, conf.link.mac));
     if (mac) state.mac_owners = read_mac_owners(request, *mac, device, state, world);
   }
-  if (state.allocated && !state.allocated->cdi_spec.empty()) state.no_cdi = find_missing_cdi(world.sys);
+  if (state.allocated && !state.allocated->cdi_spec.empty())
+    state.no_cdi = find_missing_cdi(world.sys, state.allocated->cdi_spec);
   state.occupant = TRY(pod.find_link(request.ifname), "in the pod");
   for (const std::string& name : state.link ? state.link->altnames : std::vector<std::string>()) {
     if (!state.occupant) state.occupant = TRY(pod.find_link(name), "in the pod");

@@ -1,66 +1,119 @@
 #include "common/container/cdi_runtime.h"
 
+#include "common/container/runtime_config.h"
 #include "common/text.h"
 
 #include <algorithm>
-#include <cctype>
+#include <optional>
+#include <utility>
 
 namespace vfrail {
 
 namespace {
 
-constexpr const char* kContainerd = "etc/containerd/config.toml";
+using Texts = std::vector<std::string>;
 
-// "enable_cdi=false" of "  enable_cdi = false  # why"; TOML's strings do not matter here.
-std::string squeezed(std::string_view line) {
-  std::string out(line.substr(0, line.find('#')));
-  std::erase_if(out, [](unsigned char c) { return std::isspace(c) != 0; });
+constexpr const char* kContainerd = "etc/containerd/config.toml";
+// Talos, k3s, RKE2, k0s, MicroK8s: containerd of their own for kubelet, whatever else the node has.
+constexpr const char* kOfDistributions[] = {
+    "etc/cri/containerd.toml", "var/lib/rancher/k3s/agent/etc/containerd/config.toml",
+    "var/lib/rancher/rke2/agent/etc/containerd/config.toml", "etc/k0s/containerd.toml",
+    "var/snap/microk8s/current/args/containerd.toml"};
+constexpr int kVersionOfContainerd2 = 3;
+
+// Of both runtimes, and of CDI's library.
+const Texts& default_folders() {
+  static const Texts kFolders = {"/etc/cdi", "/var/run/cdi"};
+  return kFolders;
+}
+
+CdiRuntime decide_folders(const RuntimeConfig& config, CdiRuntime out) {
+  out.folders = config.all.cdi_spec_dirs.value_or(default_folders());
+  if (!out.folders.empty()) return out;
+  out.support = CdiSupport::no;
+  out.why = config.file + " has no folder in cdi_spec_dirs";
   return out;
+}
+
+CdiRuntime decide_containerd(const RuntimeConfig& config) {
+  if (config.all.cri_disabled)
+    return {CdiSupport::unknown, config.file + " disables the CRI plugin, so kubelet has another runtime"};
+  if (!config.unknown.empty()) return {CdiSupport::unknown, config.unknown};
+  if (config.all.enable_cdi)
+    return decide_folders(config, *config.all.enable_cdi
+                                      ? CdiRuntime{CdiSupport::yes, config.file + " enables CDI"}
+                                      : CdiRuntime{CdiSupport::no, config.file + " has enable_cdi = false"});
+  if (config.all.version >= kVersionOfContainerd2)
+    return decide_folders(config,
+                          {CdiSupport::yes, config.file + " is of containerd 2, which has CDI enabled"});
+  return {CdiSupport::unknown,
+          config.file + " does not decide enable_cdi, and containerd before 2.0 has it off"};
+}
+
+// The runtimes that have a configuration here.
+Result<std::vector<CdiRuntime>> find_all(const SysRoot& sys) {
+  std::vector<CdiRuntime> out;
+  for (const char* file : kOfDistributions) {
+    const auto config = TRY(read_containerd_config(sys, file));
+    if (!config) continue;
+    out.push_back(decide_containerd(*config));
+    out.back().is_kubelets = true;
+    return out;
+  }
+  if (const auto config = TRY(read_containerd_config(sys, kContainerd)))
+    out.push_back(decide_containerd(*config));
+  if (const auto config = TRY(read_crio_config(sys)))
+    out.push_back(decide_folders(*config, {CdiSupport::yes, "CRI-O reads CDI specs since 1.23"}));
+  return out;
+}
+
+std::string without_var(std::string_view folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  return std::string(folder.starts_with("/var/run/") ? folder.substr(4) : folder);
 }
 
 }  // namespace
 
-CdiSupport cdi_support_of_containerd(std::string_view config) {
-  CdiSupport by_version = CdiSupport::unknown;
-  bool off = false;
-  bool imports = false;
-  for (const std::string& raw : split(std::string(config), "\n")) {
-    const std::string line = squeezed(raw);
-    if (line == "enable_cdi=true") return CdiSupport::yes;
-    if (line == "enable_cdi=false") off = true;
-    if (line == "version=3") by_version = CdiSupport::yes;
-    if (line.starts_with("imports=") && line != "imports=[]") imports = true;
-  }
-  if (!off) return by_version;
-  return imports ? CdiSupport::unknown : CdiSupport::no;
+bool CdiRuntime::reads(std::string_view folder) const {
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](const std::string& one) { return without_var(one) == without_var(folder); });
 }
 
 Result<CdiRuntime> find_cdi_runtime(const SysRoot& sys) {
-  if (const auto config = TRY(sys.text(kContainerd))) {
-    switch (cdi_support_of_containerd(*config)) {
-      case CdiSupport::yes:
-        return CdiRuntime{CdiSupport::yes, sys.path(kContainerd) + " enables CDI"};
-      case CdiSupport::no:
-        return CdiRuntime{CdiSupport::no, sys.path(kContainerd) + " has enable_cdi = false"};
-      case CdiSupport::unknown:
-        return CdiRuntime{CdiSupport::unknown, sys.path(kContainerd) +
-                                                   " does not decide enable_cdi (a file that it imports "
-                                                   "can), and containerd before 2.0 has it off"};
-    }
-  }
-  if (TRY(sys.exists("etc/crio"))) return CdiRuntime{CdiSupport::yes, "CRI-O reads CDI specs since 1.23"};
-  return CdiRuntime{CdiSupport::unknown, "no configuration of a runtime can be read below " + sys.path("")};
+  const std::vector<CdiRuntime> all = TRY(find_all(sys));
+  if (all.empty())
+    return CdiRuntime{CdiSupport::unknown, "no configuration of a runtime can be read below " + sys.path("")};
+  const bool agree = std::all_of(all.begin(), all.end(), [&](const CdiRuntime& one) {
+    return one.support == all.front().support && one.folders == all.front().folders;
+  });
+  if (agree) return all.front();
+  return CdiRuntime{CdiSupport::unknown,
+                    "which runtime kubelet uses is not known: " + all.front().why + "; " + all.back().why};
 }
 
-std::string find_missing_cdi(const SysRoot& sys) {
+std::string find_missing_cdi(const SysRoot& sys, const std::string& spec) {
   const auto runtime = find_cdi_runtime(sys);
-  if (!runtime || runtime->support != CdiSupport::no) return "";
+  if (!runtime || runtime->support == CdiSupport::unknown) return "";
+  const std::string folder = spec.substr(0, spec.rfind('/'));
+  const bool read = runtime->support == CdiSupport::yes && runtime->reads(folder);
+  if (read) return "";
   // Kubelet's runtime can be one of these, and that containerd one that Docker uses or nobody any more.
   for (const char* other :
        {"etc/crio", "var/lib/rancher", "var/lib/k0s", "var/snap/microk8s", "run/cri-dockerd.sock"}) {
-    if (sys.exists(other).value_or(true)) return "";
+    if (!runtime->is_kubelets && sys.exists(other).value_or(true)) return "";
   }
-  return runtime->why;
+  if (runtime->support == CdiSupport::no) return runtime->why;
+  return "it reads " + joined(runtime->folders, " and ") + " alone (cdi_spec_dirs), not " + folder;
+}
+
+Texts with_folders_of_runtime(const std::string& path, Texts folders, const SysRoot& sys) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (std::find(folders.begin(), folders.end(), folder) != folders.end()) return folders;
+  const auto runtime = find_cdi_runtime(sys);
+  for (const std::string& one : runtime ? runtime->folders : Texts()) {
+    if (std::find(folders.begin(), folders.end(), one) == folders.end()) folders.push_back(one);
+  }
+  return folders;
 }
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
-// Whether the node's container runtime accepts CDI device names, from the configuration files of the
-// runtimes, as far as they can be read below the root (manifests/README.md says how to mount them for the
-// device plugin). Talks to no runtime: its socket is root on the node. Pure except for those reads.
+// Whether the node's container runtime accepts CDI device names, and where it reads their specs, from the
+// configuration files of the runtimes, as far as they can be read below the root (manifests/README.md says
+// how they are mounted for the device plugin). Talks to no runtime: its socket is root on the node. Pure
+// except for those reads.
 #pragma once
 
 #include "common/node/sys_root.h"
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace vfrail {
 
@@ -16,18 +18,27 @@ enum class CdiSupport : uint8_t { unknown, yes, no };
 
 struct CdiRuntime {
   CdiSupport support = CdiSupport::unknown;
-  std::string why;  // "etc/containerd/config.toml has enable_cdi = false"
+  std::string why;  // "/etc/containerd/config.toml has enable_cdi = false"
+  // Where it reads specs, the one that counts most last; empty: not known. On the host, without the root.
+  std::vector<std::string> folders = {};
+  bool is_kubelets = false;  // the file is of a distribution whose kubelet has no other runtime
+
+  // "/run/cdi" is "/var/run/cdi".
+  bool reads(std::string_view folder) const;
 };
 
 // containerd: CDI came with 1.7, behind enable_cdi, which is false by default; since 2.0, whose configuration
-// has version 3, it is true by default. CRI-O: always, since 1.23.
+// has version 3, it is true by default. CRI-O: always, since 1.23. Drop-ins and imports count; where two
+// runtimes have a configuration that differs, it is not known which one kubelet uses.
 Result<CdiRuntime> find_cdi_runtime(const SysRoot& sys);
 
-// Why no container of this node can get what a CDI spec gives it. Empty: it can, or it is not certain,
-// because a configuration cannot be read or kubelet may use another runtime than the one that has it.
-std::string find_missing_cdi(const SysRoot& sys);
+// Why no container of this node can get what the CDI spec at `spec` gives it: the runtime has no CDI, or does
+// not read that folder. Empty: it can, or it is not certain, because a configuration cannot be read or
+// kubelet may use another runtime than the one that has it.
+std::string find_missing_cdi(const SysRoot& sys, const std::string& spec);
 
-// Of the text of containerd's config.toml. A file that it imports can have what it says otherwise.
-CdiSupport cdi_support_of_containerd(std::string_view config);
+// `folders`, and those of the runtime's configuration, which is read if `path` is in none of them.
+std::vector<std::string> with_folders_of_runtime(const std::string& path, std::vector<std::string> folders,
+                                                 const SysRoot& sys);
 
 }  // namespace vfrail

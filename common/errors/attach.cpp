@@ -132,7 +132,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "The RDMA device has other device nodes than the container was allocated. CNI code 11.",
      "In exclusive mode a move gives it the lowest free numbers, and a lower one became free after Allocate. "
      "Kubelet does not allocate again.",
-     "Delete the pod; its controller makes another. To avoid it for good, run vfrail with --use-cdi."},
+     "Delete the pod; its controller makes another. To avoid it for good, run vfrail with CDI (--use-cdi)."},
     {ErrorId::rdma_name_taken, "VF-RDMA-NAME-TAKEN",
      "The RDMA device cannot have the name that rdmaName gives.",
      "Another RDMA device of the node or of the pod has that name.",

@@ -73,8 +73,8 @@ constexpr ErrorRow kGeneralErrors[] = {
      "you have seen it."},
     {ErrorId::cdi_spec, "VF-CDI-SPEC", "A CDI spec cannot be read or written, or is not one of vfrail.",
      "The folder is not writable or is not mounted, or the file was changed by somebody else.",
-     "Mount /var/run/cdi into the DaemonSet as examples/cdi does. If the runtime uses another folder, set "
-     "--cdi-dir, and VFRAIL_CDI_DIR in the runtime's environment."},
+     "Mount /var/run/cdi into the DaemonSet as manifests/daemonset.yaml does. If the runtime uses another "
+     "folder (cdi_spec_dirs), mount that and set --cdi-dir."},
     {ErrorId::rdma_not_loaded, "VF-RDMA-NOT-LOADED", "The kernel has no RDMA subsystem.",
      "The module ib_core is not loaded, or the kernel was built without it.",
      "Load the RDMA driver of the card on the node: `modprobe mlx5_ib`, `modprobe irdma`, `modprobe "

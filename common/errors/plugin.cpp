@@ -79,7 +79,7 @@ constexpr ErrorRow kPluginErrors[] = {
      "CDI is switched off in the runtime, or the runtime is too old. The message names the file that says "
      "so.",
      "Enable CDI (containerd 1.7 or later, CRI-O 1.23 or later), restart the runtime and start the plugin's "
-     "pod again; or remove --use-cdi. Delete the pods that were refused."},
+     "pod again; or set --use-cdi=false. Delete the pods that were refused."},
     {ErrorId::not_advertised, "VF-NOT-ADVERTISED",
      "Allocate: kubelet asks for a device that is not in the resource.",
      "The configuration changed, or kubelet has an old list for a moment.",

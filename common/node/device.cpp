@@ -131,12 +131,19 @@ std::string Device::key() const {
 
 std::string Device::missing_part() const {
   if (driver.is_user_space() || !driver.is_bound()) return "";
-  if (netdevs.empty() && (rdma.empty() || is_roce())) return "interface";
+  if (netdevs.empty() && (rdma.empty() || is_on_ethernet())) return "interface";
   if (misses_rdma()) return "RDMA device";
   return "";
 }
 
-bool Device::is_roce() const {
+Transport Device::transport() const {
+  for (const RdmaFacts& one : rdma) {
+    if (one.transport() != Transport::unknown) return one.transport();
+  }
+  return Transport::unknown;
+}
+
+bool Device::is_on_ethernet() const {
   return std::any_of(rdma.begin(), rdma.end(), [](const RdmaFacts& one) {
     return !one.ports.empty() && one.ports.front().link_layer == "Ethernet";
   });

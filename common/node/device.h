@@ -74,8 +74,10 @@ struct Device {
   // Names the device in locks and records whatever the name of its netdev: "0000:03:02.1", "mlx5_core.sf.4",
   // or "netdev.veth0" for a mere netdev.
   std::string key() const;
-  // The RDMA device runs over Ethernet, so there is a netdev, visible or not.
-  bool is_roce() const;
+  // The RDMA device is on Ethernet (RoCE or iWARP), so there is a netdev, visible or not.
+  bool is_on_ethernet() const;
+  // Of the first RDMA device whose transport is known. Needs Facts::rdma_ports.
+  Transport transport() const;
   // A part that it must have is not in the host: in another namespace, about to return, or being created.
   // Empty: nothing is missing.
   std::string missing_part() const;

@@ -16,6 +16,8 @@ struct CharacterDevice {
   int64_t port = 0;
 };
 
+constexpr std::string_view kInfiniBand = "InfiniBand";
+
 std::string below(const std::string& folder, const std::string& name) { return folder + "/" + name + "/"; }
 
 // The class entries are children of the same PCI function as the RDMA device (ib_uverbs_add_one(),
@@ -34,7 +36,7 @@ Result<std::vector<CharacterDevice>> read_class(const DeviceFolder& folder, cons
   return out;
 }
 
-// "4: ACTIVE" -> "ACTIVE".
+// "4: ACTIVE" -> "ACTIVE", "4: RNIC" -> "RNIC".
 std::string port_state(const std::string& text) {
   const size_t space = text.find(": ");
   return space == std::string::npos ? text : text.substr(space + 2);
@@ -45,9 +47,12 @@ Result<> read_ports(const DeviceFolder& folder, RdmaFacts& out) {
   out.guid = TRY(folder.text(base + "node_guid"));
   for (uint32_t number = 1;; ++number) {
     const std::string port = rdma_port_folder(out.name, number);
-    if (!TRY(folder.exists(port))) return {};
+    if (!TRY(folder.exists(port))) break;
     out.ports.push_back(TRY(read_rdma_port(folder, port, number)));
   }
+  const bool decided = !out.ports.empty() && out.ports.front().link_layer == kInfiniBand;
+  if (!decided) out.node_type = port_state(TRY(folder.text(base + "node_type")));
+  return {};
 }
 
 void assign_mad(const CharacterDevice& node, RdmaPort& port) {
@@ -100,6 +105,31 @@ Result<> assign_only_nodes(const DeviceFolder& folder, const std::string& verbs_
 }
 
 }  // namespace
+
+const char* name_of(Transport transport) {
+  switch (transport) {
+    case Transport::infiniband:
+      return "InfiniBand";
+    case Transport::roce:
+      return "RoCE";
+    case Transport::iwarp:
+      return "iWARP";
+    case Transport::own:
+      return "own protocol";
+    case Transport::unknown:
+      break;
+  }
+  return "not known";
+}
+
+// node_type_show() prints these words.
+Transport RdmaFacts::transport() const {
+  const std::string layer = ports.empty() ? std::string() : ports.front().link_layer;
+  if (node_type == "RNIC") return Transport::iwarp;
+  if (node_type == "unspecified" || node_type.starts_with("usNIC")) return Transport::own;
+  if (layer == kInfiniBand) return Transport::infiniband;
+  return layer == "Ethernet" ? Transport::roce : Transport::unknown;
+}
 
 std::string rdma_port_folder(const std::string& rdma, uint32_t number) {
   return below(below(kRdmaDevices, rdma) + "ports", std::to_string(number));

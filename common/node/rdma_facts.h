@@ -21,12 +21,26 @@ struct RdmaPort {
   std::string physical = {};  // "LinkUp", "Polling", "Disabled"
 };
 
+// What carries the messages of an RDMA device, as the kernel decides it by node type and link layer
+// (rdma_node_get_transport() and rdma_port_get_link_layer() in drivers/infiniband/core).
+enum class Transport : uint8_t {
+  unknown,  // nothing of the device is visible
+  infiniband,
+  roce,
+  iwarp,  // over TCP; its node is an RNIC: irdma, erdma, siw
+  own,    // a protocol of its own: EFA, usNIC
+};
+const char* name_of(Transport transport);  // "InfiniBand", "RoCE", "iWARP", "own protocol", "not known"
+
 struct RdmaFacts {
   RdmaName name;            // "mlx5_4"
   std::string uverbs = {};  // "uverbs4"
   std::string ucm = {};     // "ucm0" of old kernels, mostly empty
   std::vector<RdmaPort> ports = {};
-  std::string guid = {};  // of the node: "b859:9f03:00a8:1c2e"
+  std::string guid = {};       // of the node: "b859:9f03:00a8:1c2e"
+  std::string node_type = {};  // "CA", "RNIC"; read where a port is not InfiniBand's, empty: not known
+
+  Transport transport() const;
 };
 
 // Folders of a device's own.

@@ -61,7 +61,8 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
            "Where vfrail-cni has its records; one that outlives its pod is reported");
   add_text(serve, "--cni-bin-dir", options.cni_bin_dir, "DIR", kCniBinAbout);
   add_text(serve, "--root", options.root, "DIR", kRootAbout)->transform(normal_root);
-  add_text(serve, "--cdi-dir", options.cdi_dir, "DIR", "Where the runtime reads CDI specs");
+  add_text(serve, "--cdi-dir", options.cdi_dir, "DIR",
+           "Where the runtime reads CDI specs; by default what its configuration says, else /var/run/cdi");
 }
 
 void define_serve(CLI::App* serve, ServeOptions& options) {
@@ -98,8 +99,11 @@ void define_serve(CLI::App* serve, ServeOptions& options) {
   add_text(serve, "--log-level", options.log_level, "LEVEL",
            "error, warning, info or debug; or a glog verbosity (4 and above: debug)");
   serve->add_option("--log-format", options.log_format, "Log format")->option_text("text|json");
-  serve->add_flag("--use-cdi", options.use_cdi,
-                  "Pass device nodes to the container runtime by CDI, not by kubelet");
+  serve
+      ->add_flag("--use-cdi", options.use_cdi,
+                 "Pass device nodes to the container runtime by CDI, not by kubelet; auto: if the runtime's "
+                 "configuration says that it takes them; without a word: true")
+      ->option_text("[=auto|true|false]");
   add_peers_flags(*serve, options);
 }
 

@@ -94,4 +94,31 @@ Result<CniConfig> read_cni_config(const Json& value) {
   return out;
 }
 
+Result<std::string> read_json_text(ObjectReader& spec, const Document& document, const char* key,
+                                   JsonText form) {
+  const bool is_list = form == JsonText::plugins;
+  std::string text = TRY(spec.text(key)).value_or("");
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return std::string();
+  Json wrapped = Json(is_list ? "[" + text + "]" : text).at_line(spec.value(key)->line());
+  const Json value = TRY(read_embedded(document, wrapped, "ipam.json"), spec.path(key));
+  if (form == JsonText::capabilities) {
+    if (value.as_object() != nullptr) return text;
+    return Error{Errc::invalid, 0,
+                 spec.path(key) + in_line(value.line()) + ": must be an object, got " + value.type_name()};
+  }
+  if (!is_list) {
+    TRY(check_ipam(value, spec.path(key) + in_line(value.line())));
+    return text;
+  }
+  for (const Json& plugin : *value.as_array()) {
+    if (plugin.as_object() == nullptr)
+      return Error{Errc::invalid, 0,
+                   spec.path(key) + in_line(plugin.line()) +
+                       ": must be objects with commas between them, got " + plugin.type_name()};
+    ObjectReader reader(*plugin.as_object(), spec.path(key), plugin.line());
+    TRY(check_plugin_type(reader));
+  }
+  return text;
+}
+
 }  // namespace vfrail::plugin

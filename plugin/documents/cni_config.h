@@ -4,7 +4,9 @@
 
 #include "common/json.h"
 #include "common/result.h"
+#include "plugin/documents/documents.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,15 @@ struct CniConfig {
 Result<CniConfig> read_cni_config(const Json& value);
 // The value of "ipam": an object with the type of its plugin, or empty.
 Result<> check_ipam(const Json& value, const std::string& place);
+// What a text of JSON in an operator's network is.
+enum class JsonText : uint8_t {
+  ipam,          // an object, as check_ipam() wants it
+  plugins,       // the inside of a list: objects with commas between them
+  capabilities,  // an object
+};
+// The text of such a key, checked; empty if there is none.
+Result<std::string> read_json_text(ObjectReader& spec, const Document& document, const char* key,
+                                   JsonText form);
 // The name of an executable.
 Result<> check_plugin_type(ObjectReader& plugin);
 

@@ -14,7 +14,8 @@ constexpr const char* kSriov = "sriovnetwork.openshift.io";
 const std::vector<std::string>& known_kinds() {
   static const std::vector<std::string> kKinds = {"ConfigMap",         "NicClusterPolicy",
                                                   "NicNodePolicy",     "SriovNetworkNodePolicy",
-                                                  "HostDeviceNetwork", "NetworkAttachmentDefinition"};
+                                                  "HostDeviceNetwork", "NetworkAttachmentDefinition",
+                                                  "SriovNetwork",      "SriovIBNetwork"};
   return kKinds;
 }
 

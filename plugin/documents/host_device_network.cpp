@@ -47,28 +47,6 @@ Result<std::string> read_resource(ObjectReader& spec) {
                         kPrefix + " is put before it");
 }
 
-// The text of a key that holds JSON, checked with brackets around it if it is the inside of a list.
-Result<std::string> read_json_text(ObjectReader& spec, const Document& document, const char* key,
-                                   bool is_list) {
-  std::string text = TRY(spec.text(key)).value_or("");
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return std::string();
-  Json wrapped = Json(is_list ? "[" + text + "]" : text).at_line(spec.value(key)->line());
-  const Json value = TRY(read_embedded(document, wrapped, "ipam.json"), spec.path(key));
-  if (!is_list) {
-    TRY(check_ipam(value, spec.path(key) + in_line(value.line())));
-    return text;
-  }
-  for (const Json& plugin : *value.as_array()) {
-    if (plugin.as_object() == nullptr)
-      return Error{Errc::invalid, 0,
-                   spec.path(key) + in_line(plugin.line()) +
-                       ": must be objects with commas between them, got " + plugin.type_name()};
-    ObjectReader reader(*plugin.as_object(), spec.path(key), plugin.line());
-    TRY(check_plugin_type(reader));
-  }
-  return text;
-}
-
 // As it is written in quotation marks of YAML.
 std::string quoted(const std::string& text) {
   std::string out;
@@ -139,8 +117,8 @@ Result<HostDeviceNetwork> read_host_device_network(const Document& document) {
     return reader.error("networkNamespace", "missing; it is where the pods are, and has no default");
   TRY(check_name(out.name_space, reader.place("networkNamespace")));
   out.resource = TRY(read_resource(reader));
-  out.ipam = TRY(read_json_text(reader, document, "ipam", false));
-  out.meta_plugins = TRY(read_json_text(reader, document, "metaPlugins", true));
+  out.ipam = TRY(read_json_text(reader, document, "ipam", JsonText::ipam));
+  out.meta_plugins = TRY(read_json_text(reader, document, "metaPlugins", JsonText::plugins));
   for (const std::string& key : reader.unread()) {
     if (reader.value(key) != nullptr) return reader.error(key, "unknown key");
   }

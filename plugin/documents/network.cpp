@@ -66,10 +66,11 @@ bool is_host_device_network(const Document& document) {
 }
 
 bool is_network(const Document& document) {
-  return is_definition(document) || is_host_device_network(document);
+  return is_definition(document) || is_host_device_network(document) || is_sriov_network(document);
 }
 
-Network read_network(const Document& document) {
+Network read_network(const Document& document, const std::string& operator_prefix) {
+  if (is_sriov_network(document)) return read_sriov_network(document, operator_prefix);
   Network out;
   out.where = document.where;
   if (is_definition(document)) {

@@ -18,10 +18,16 @@ struct Network {
   std::vector<std::string> faults;  // "FILE: document 2 (...): spec.config: line 7: ..."
 };
 
-// Whether the document is a NetworkAttachmentDefinition or a HostDeviceNetwork.
+// Whether the document is a NetworkAttachmentDefinition, or what an operator makes one of: HostDeviceNetwork,
+// SriovNetwork, SriovIBNetwork.
 bool is_network(const Document& document);
-// Reads either kind; errors are in Network::faults.
-Network read_network(const Document& document);
+// Reads either kind; errors are in Network::faults. `operator_prefix` is that of the resources of
+// sriov-network-operator's networks.
+Network read_network(const Document& document, const std::string& operator_prefix);
+
+// Of sriov-network-operator.
+bool is_sriov_network(const Document& document);
+Network read_sriov_network(const Document& document, const std::string& operator_prefix);
 
 struct HostDeviceNetwork {
   std::string name;

@@ -91,7 +91,11 @@ Result<> read_nic_selector(ObjectReader& spec, bool has_vfs, const Document& doc
   TRY(add_list(reader, "rootDevices", "rootDevices", policy.lists));
   if (!TRY(reader.text("netFilter")).value_or("").empty())
     return reader.error(
-        "netFilter", "it asks the cloud's metadata, which vfrail does not: select by pfNames or rootDevices");
+        "netFilter",
+        "it asks the cloud's metadata, which vfrail does not, and in a virtual machine there is no PF to "
+        "select "
+        "by: write a resourceList with pciAddresses, macs, or vendors and devices; the operator's is in the "
+        "ConfigMap device-plugin-config");
   TRY(check_keys(reader, {"vendor", "deviceID", "pfNames", "rootDevices", "netFilter"}, true, document, out));
   if (!policy.lists.as_object()->empty()) return {};
   out.mistake(document.where + ": " + spec.place("nicSelector") +

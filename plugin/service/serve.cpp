@@ -1,12 +1,12 @@
 #include "plugin/service/serve.h"
 
-#include "common/container/cdi_runtime.h"
 #include "common/errors/error_id.h"
 #include "common/log.h"
 #include "common/node/sys_root.h"
 #include "common/node/unclean.h"
 #include "common/one_of.h"
 #include "common/unique_fd.h"
+#include "plugin/device/allocate/cdi_choice.h"
 #include "plugin/device/allocate/cdi_folder.h"
 #include "plugin/device/allocate/freed_files.h"
 #include "plugin/device/config/devlink_reach.h"
@@ -93,6 +93,7 @@ struct Setup {
   Registration registration = Registration::watcher;
   ConfigSource config;
   std::optional<Monitoring> monitoring;  // no value: no page is served
+  CdiUse cdi = CdiUse::automatic;
 };
 
 Result<std::optional<Monitoring>> choose_monitoring(const ServeOptions& options) {
@@ -120,13 +121,17 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
                  "--cni-bin-dir: must be an absolute path, got \"" + options.cni_bin_dir + "\"",
                  ErrorId::option_invalid};
   }
+  const auto cdi = parse_cdi_use(options.use_cdi);
+  if (!cdi)
+    return Error{Errc::invalid, 0, "--use-cdi: " + must_be_one_of({"auto", "true", "false"}, options.use_cdi),
+                 ErrorId::option_invalid};
   auto monitoring = TRY(choose_monitoring(options));
   const Registration registration = TRY(choose_registration(options.kubelet_root, options.registration));
   auto config = TRY(ConfigSource::open({.file = options.config_file,
                                         .default_prefix = options.resource_prefix,
                                         .strict = options.strict_config,
                                         .socket_folder = socket_folder(options.kubelet_root, registration)}));
-  return Setup{registration, std::move(config), std::move(monitoring)};
+  return Setup{registration, std::move(config), std::move(monitoring), *cdi};
 }
 
 // Blocked before gRPC starts its threads, which inherit the mask: only the owner thread reads them.
@@ -156,28 +161,29 @@ void set_up_process() {
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
-// A runtime without CDI ignores the names, and the container has no device nodes. Then kubelet passes them,
-// which every runtime understands; but nothing corrects them when an RDMA device is renumbered.
-bool runtime_takes_cdi(const SysRoot& sys, Log& log) {
-  const auto runtime = find_cdi_runtime(sys);
-  if (!runtime) {
-    log.info("cannot find out whether the container runtime has CDI",
-             {{"reason", runtime.error().text}, {"id", id_text(ErrorId::cdi_not_supported)}});
-    return true;
+// A runtime without CDI ignores the names, and the container has no device nodes. By kubelet every runtime
+// gets them; but nothing corrects them when an RDMA device is renumbered.
+CdiChoice choose_cdi_folder(const ServeOptions& options, CdiUse use, const SysRoot& sys, Log& log) {
+  CdiChoice out = choose_cdi(use, options.cdi_dir, sys, [&](const std::string& folder) {
+    std::string why = not_of_host(folder, sys);
+    if (!why.empty()) return why;
+    const auto opened = open_cdi_folder(folder);
+    return opened ? std::string() : opened.error().text;
+  });
+  if (out.refused) {
+    log.warning("CDI is asked for and cannot work: device nodes go by kubelet",
+                {{"reason", out.why},
+                 {"remedy",
+                  "enable CDI (containerd 1.7 or later), with the folder of --cdi-dir in "
+                  "cdi_spec_dirs, and start this pod again"},
+                 {"id", id_text(ErrorId::cdi_not_supported)}});
+  } else if (out.folder.empty()) {
+    log.info("device nodes go by kubelet, without CDI",
+             {{"reason", out.why}, {"id", id_text(ErrorId::cdi_not_supported)}});
+  } else {
+    log.info("device nodes go by CDI", {{"folder", out.folder}, {"reason", out.why}});
   }
-  if (runtime->support != CdiSupport::no) {
-    log.info(runtime->support == CdiSupport::yes ? "the container runtime has CDI"
-                                                 : "whether the container runtime has CDI is not known",
-             {{"reason", runtime->why}, {"id", id_text(ErrorId::cdi_not_supported)}});
-    return true;
-  }
-  log.warning(
-      "the container runtime does not take CDI device names: --use-cdi has no effect, device nodes go by "
-      "kubelet",
-      {{"reason", runtime->why},
-       {"remedy", "enable CDI (containerd 1.7 or later) and start this pod again"},
-       {"id", id_text(ErrorId::cdi_not_supported)}});
-  return false;
+  return out;
 }
 
 Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& cni_state_dir,
@@ -215,13 +221,14 @@ Result<std::unique_ptr<Kernel>> open_kernel(const ServeOptions& options, Log& lo
 
 // Null: no monitoring.
 Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& options, const Setup& setup,
-                                                           const Counters& counters, LiveStatus& status,
-                                                           Log& log) {
+                                                           bool uses_cdi, const Counters& counters,
+                                                           LiveStatus& status, Log& log) {
   if (!setup.monitoring) return std::unique_ptr<MonitoringServer>();
   auto out = TRY(MonitoringServer::start({.address = setup.monitoring->address,
                                           .metrics = setup.monitoring->metrics,
                                           .sys = SysRoot(options.root),
                                           .kubelet_root = options.kubelet_root,
+                                          .uses_cdi = uses_cdi,
                                           .max_series = options.metrics_max_series},
                                          counters, status, log));
   if (!setup.monitoring->metrics) {
@@ -238,12 +245,13 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
 Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
   const auto kernel = TRY(open_kernel(options, log));
   const SysRoot sys(options.root);
-  const bool use_cdi = options.use_cdi && runtime_takes_cdi(sys, log);
+  const CdiChoice cdi = choose_cdi_folder(options, setup.cdi, sys, log);
+  const bool use_cdi = !cdi.folder.empty();
   const AllocatePlaces places{.sys = sys,
                               .device_info_dir = options.device_info_dir,
                               .run_dir = options.run_dir,
                               .cni_dir = options.cni_bin_dir,
-                              .cdi_dir = use_cdi ? options.cdi_dir : std::string()};
+                              .cdi_dir = cdi.folder};
   if (use_cdi) TRY(open_cdi_folder(places.cdi_dir));
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   LinksUp links(kernel.get(), log);
@@ -251,7 +259,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
   Counters counters;
   LiveStatus status;
-  const auto monitoring = TRY(start_monitoring(options, setup, counters, status, log));
+  const auto monitoring = TRY(start_monitoring(options, setup, use_cdi, counters, status, log));
   const auto care_for_specs = [&](const DevicesInUse& in_use, const std::set<std::string>* there) {
     if (there != nullptr) {
       for (const std::string& name :

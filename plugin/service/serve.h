@@ -16,7 +16,7 @@ namespace vfrail::plugin {
 
 struct ServeOptions {
   std::string config_file;
-  std::string resource_prefix = "intel.com";
+  std::string resource_prefix = kPeersPrefix;
   bool strict_config = false;
   std::string kubelet_root = kKubeletRoot;
   std::string registration = "auto";
@@ -34,8 +34,8 @@ struct ServeOptions {
   std::string log_level;                                // empty: by `verbosity`
   std::string verbosity;                                // glog's -v: from 4 on debug; empty: info
   std::string log_format = "text";
-  bool use_cdi = false;
-  std::string cdi_dir = "/var/run/cdi";
+  std::string use_cdi = "auto";      // or "true", "false"
+  std::string cdi_dir;               // empty: the one of the container runtime
   std::vector<std::string> ignored;  // flags of the peers that have no effect here
 };
 

@@ -25,7 +25,7 @@ size_t values_in(const Json& json) {
 
 // What is rendered is read as what it was rendered from.
 void check_network(const Document& document) {
-  const Network network = read_network(document);
+  const Network network = read_network(document, "openshift.io");
   for (const std::string& fault : network.faults) MUST(!fault.empty());
   if (!is_host_device_network(document)) return;
   const auto read = read_host_device_network(document);
@@ -35,7 +35,7 @@ void check_network(const Document& document) {
     if (!text) continue;
     const auto again = read_documents(*text, "rendered.yaml");
     MUST(again && again->size() == 1 && again->front().name == read->name);
-    MUST(read_network(again->front()).faults.empty());
+    MUST(read_network(again->front(), "openshift.io").faults.empty());
   }
 }
 

@@ -295,12 +295,11 @@ TEST_CASE("the example with CDI adds to the DaemonSet what its comments say") {
   const YAML::Node spec = daemonset["spec"]["template"]["spec"];
   const YAML::Node plugin = spec["containers"][0];
   CHECK(plugin["args"][plugin["args"].size() - 1].as<std::string>() == "--use-cdi");
-  const YAML::Node mount = plugin["volumeMounts"][plugin["volumeMounts"].size() - 1];
-  const YAML::Node volume = spec["volumes"][spec["volumes"].size() - 1];
-  CHECK(mount["name"].as<std::string>() == volume["name"].as<std::string>());
-  // The runtime reads where the plugin writes, at the same path.
-  const auto path = volume["hostPath"]["path"].as<std::string>();
-  CHECK(mount["mountPath"].as<std::string>() == path);
+  // The runtime reads where the plugin writes, at the same path; and its configuration is below --root.
+  const auto paths = mounted();
+  CHECK(paths.at("/var/run/cdi") == HostPath{"/var/run/cdi", true});
+  for (const char* folder : {"/etc/containerd", "/etc/crio"})
+    CHECK(paths.at(folder) == HostPath{std::string("/host") + folder, false});
 }
 
 TEST_CASE("metrics and probes are on, at the port that is declared, in the pod's own network") {

@@ -51,7 +51,11 @@ std::string function_manifest(const std::string& path, std::map<std::string, std
       out += base + "net/" + net[0] + "/master -> ../../" + to_sys + "devices/virtual/net/" +
              facts["master"] + "\n";
   }
-  return out + rdma_manifest(base, split(facts["rdma"], ":"));
+  const auto rdma = split(facts["rdma"], ":");
+  // node_type_show() in drivers/infiniband/core: a number of the kernel's, and the word.
+  if (!facts["node_type"].empty())
+    out += base + "infiniband/" + rdma.at(0) + "/node_type = 4: " + facts["node_type"] + "\n";
+  return out + rdma_manifest(base, rdma);
 }
 
 // "pci PATH key=value ..." with the VFs of the function.

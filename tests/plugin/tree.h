@@ -19,7 +19,8 @@ class Tree {
   // More entries, as write_tree() takes them, "file | line", which appends a line to a file, and
   // "pci PATH key=value ...", which makes a PCI function: PATH from the host bridge down to it
   // ("pci0000:16/0000:16:01.0/0000:17:00.0"), and the keys class, vendor, device, numa, driver, net
-  // (NAME:TYPE) and vfs (addresses, with commas), vf_device.
+  // (NAME:TYPE), rdma
+  // (NAME:LINK_LAYER:STATE:PHYSICAL:NUMBER), node_type and vfs (addresses, with commas), vf_device.
   void add(std::string_view manifest);
   void remove(const std::string& below);
   // The RDMA device and the netdev of a function go to a pod: what lab.md found to stay visible stays.

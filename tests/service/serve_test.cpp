@@ -165,6 +165,65 @@ TEST_CASE("the CDI specs of a bundle's devices stay while a container has the un
   CHECK(fs::exists(node.cdi_spec("0000:41:10.2")));
 }
 
+// Of another file system than /, as a folder of the host that is mounted in a container.
+struct MountedFolder {
+  std::string path = "/dev/shm/vfrail-cdi-" + std::to_string(::getpid());
+  MountedFolder() { fs::create_directories(path); }
+  ~MountedFolder() { fs::remove_all(path); }
+};
+
+TEST_CASE("CDI is used where the runtime's configuration says so, in the folder that it reads") {
+  const IgbNode node;
+  node.fill();
+  const MountedFolder mounted;
+  TestKubelet kubelet(node.path("k"));
+  const auto configure = [&](const std::string& text) {
+    fs::create_directories(node.root() + "/etc/containerd");
+    std::ofstream(node.root() + "/etc/containerd/config.toml") << text;
+  };
+  const auto devices = [&](const std::vector<std::string>& words, const std::string& said) {
+    Program program(node, with(flags(node), words));
+    REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
+    v1beta1::AllocateResponse response;
+    REQUIRE(kubelet.allocate(kHostdev, {{"0000:21:10.2"}}, response).ok());
+    program.signal(SIGTERM);
+    REQUIRE(program.wait(kDeadline) == 0);
+    INFO(program.log());
+    CHECK(program.log().find(said) != std::string::npos);
+    return response.container_responses(0).devices_size();
+  };
+  const std::string elsewhere = "version = 3\n[plugins.x]\ncdi_spec_dirs = [\"" + mounted.path + "\"]\n";
+  SECTION("nothing is known of the runtime") {
+    CHECK(devices({}, "device nodes go by kubelet, without CDI reason=\"whether the container runtime has") ==
+          3);
+  }
+  SECTION("its folder is mounted here") {
+    configure(elsewhere);
+    CHECK(devices({}, "device nodes go by CDI folder=" + mounted.path) == 0);
+    CHECK(fs::exists(mounted.path + "/vfrail-nvidia.com-net-pci-0000:21:10.2.json"));
+  }
+  SECTION("its folder is not mounted here") {
+    configure("version = 3\n[plugins.x]\ncdi_spec_dirs = [\"" + node.cdi_dir() + "\"]\n");
+    CHECK(devices({}, "of the host is not mounted here, at the same path") == 3);
+  }
+  SECTION("it reads another folder than is asked for") {
+    configure(elsewhere);
+    CHECK(devices({"--use-cdi", "--cdi-dir", node.cdi_dir()}, "CDI is asked for and cannot work") == 3);
+  }
+  SECTION("without the peers' flag it is off") {
+    configure(elsewhere);
+    CHECK(devices({"--use-cdi=false"}, "device nodes go by kubelet, without CDI") == 3);
+  }
+}
+
+TEST_CASE("a word of --use-cdi that is none is refused") {
+  const IgbNode node;
+  node.fill();
+  Program program(node, with(flags(node), {"--use-cdi=maybe"}));
+  CHECK(program.wait(kDeadline) == 2);
+  CHECK(program.log().find("--use-cdi: must be one of auto, true, false") != std::string::npos);
+}
+
 TEST_CASE("a CDI folder that cannot be created stops serve with the remedy") {
   const IgbNode node;
   node.fill();

@@ -198,6 +198,11 @@ Result<CheckResults> check_nccl_log(const CheckedPod& pod) {
          "nvidia_peermem on the node, or dma-buf (open kernel modules of the GPU's driver); a GPU and a rail "
          "near each other, or NCCL_NET_GDR_LEVEL"});
   check_logged_devices(pod, log, out);
+  if (log.plugin)
+    out.push_back({Finding::note, place(*log.plugin) + "the network is that of the plugin " +
+                                      log.plugin_name +
+                                      ", whose devices and settings are its own: what is said here of NCCL's "
+                                      "own network does not hold for it"});
   if (out.empty() && !log.fewest_devices && log.channels == 0)
     return CheckResults{{Finding::unknown, "the log does not say which network NCCL takes"}};
   return out;

@@ -32,6 +32,18 @@ std::vector<std::string> device_names(std::string_view list) {
   return out;
 }
 
+// "NCCL INFO Using network AWS Libfabric": NCCL's own networks are called IB and Socket.
+void add_network(const NcclLogLine& line, NcclLog& log) {
+  constexpr std::string_view kUsing = "Using network ";
+  const size_t at = line.text.find(kUsing);
+  if (at == line.text.npos || log.plugin) return;
+  std::string name = line.text.substr(at + kUsing.size());
+  name.erase(name.find_last_not_of(" \r") + 1);
+  if (name.empty() || name == "IB" || name == "Socket") return;
+  keep_first(log.plugin, line);
+  log.plugin_name = name.substr(0, kMaxShown);
+}
+
 void add_devices(const NcclLogLine& line, std::string_view list, NcclLog& log) {
   auto names = device_names(list);
   if (log.fewest_devices && log.fewest_devices->names.size() <= names.size()) return;
@@ -54,6 +66,7 @@ void add_nccl_line(NcclLogLine line, NcclLog& log) {
   constexpr std::string_view kUsing = "NET/IB : Using ";
   if (contains(text, "Using network Socket") || contains(text, " via NET/Socket"))
     keep_first(log.socket_network, line);
+  add_network(line, log);
   if (contains(text, "NET/IB : No device found")) keep_first(log.no_device, line);
   if (const size_t at = text.find(kUsing); at != text.npos)
     add_devices(line, text.substr(at + kUsing.size()), log);

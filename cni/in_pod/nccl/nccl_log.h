@@ -26,6 +26,8 @@ struct NcclDevices {
 struct NcclLog {
   size_t lines = 0;                             // of NCCL
   std::optional<NcclLogLine> socket_network;    // "Using network Socket", or a channel "via NET/Socket"
+  std::optional<NcclLogLine> plugin;            // "Using network Libfabric": of a network plugin
+  std::string plugin_name;                      // "Libfabric", "gIB"
   std::optional<NcclLogLine> no_device;         // "NET/IB : No device found."
   std::optional<NcclDevices> fewest_devices;    // of all such lines
   std::optional<NcclLogLine> without_gpu_rdma;  // a channel "via NET/IB/0" without "/GDRDMA"

@@ -37,11 +37,23 @@ Result<const JobKind*> find_kind(const std::string& name) {
                ErrorId::option_invalid};
 }
 
-// Every selector wants that link type alone; without one nothing is known of the devices.
-bool selects_only(const ResourceConfig& resource, std::string_view link) {
+bool is_only(const std::vector<std::string>& values, std::string_view word) {
+  return values.size() == 1 && values[0] == word;
+}
+
+// Without a link type nothing is known of the devices.
+bool selects_infiniband(const ResourceConfig& resource) {
+  return std::all_of(resource.selectors.begin(), resource.selectors.end(), [](const Selector& selector) {
+    return is_only(selector.list("linkTypes"), "infiniband");
+  });
+}
+
+// Every selector is for devices that take their addresses from an interface of the host: on Ethernet, or
+// eRDMA, whose interface is another function's.
+bool uses_hosts_addresses(const ResourceConfig& resource) {
+  constexpr const char* kAlibaba = "1ded";
   return std::all_of(resource.selectors.begin(), resource.selectors.end(), [&](const Selector& selector) {
-    const auto& links = selector.list("linkTypes");
-    return links.size() == 1 && links[0] == link;
+    return is_only(selector.list("linkTypes"), "ether") || is_only(selector.list("vendors"), kAlibaba);
   });
 }
 
@@ -90,13 +102,12 @@ void say_network(const ResourceConfig& resource, const ExampleRequest& request, 
           "The range " + std::string(kRange) + " is a placeholder: put in one that is free on that fabric.",
           out);
   } else if (needs.host_network) {
-    comment(
-        "RoCE takes its addresses from the interface of the device, which stays in the host: hostNetwork.",
-        out);
+    comment("RoCE and iWARP take their addresses from an interface that stays in the host: hostNetwork.",
+            out);
   } else {
     comment("No network: the devices stay in the host, and the pod has their device nodes.", out);
-    if (!selects_only(resource, "infiniband"))
-      comment("Of RoCE devices the pod has to use the host's network: hostNetwork: true.", out);
+    if (!selects_infiniband(resource))
+      comment("Of RoCE and iWARP devices the pod has to use the host's network: hostNetwork: true.", out);
   }
 }
 
@@ -169,7 +180,7 @@ Result<std::string> make_example(const Config& config, const ExampleRequest& req
   needs.networks = own ? std::vector<std::string>{own_network(resource)} : request.networks;
   // Multus passes one unit to each network.
   if (needs_network(resource)) needs.devices = static_cast<uint32_t>(needs.networks.size());
-  needs.host_network = shares(resource) && request.networks.empty() && selects_only(resource, "ether");
+  needs.host_network = shares(resource) && request.networks.empty() && uses_hosts_addresses(resource);
   std::string out = header(resource, request, needs, kind);
   if (own) out += to_yaml(make_network(resource, needs.networks.front())) + "---\n";
   bool first = true;

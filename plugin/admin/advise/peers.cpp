@@ -21,6 +21,11 @@ bool wants_rdma(const ResourceConfig& resource) {
                      [](const Selector& selector) { return selector.is_rdma; });
 }
 
+// These plugins search PCI classes 02 and 12 alone, so they have no eRDMA adapter.
+bool has_their_class(const DeviceFacts& function) {
+  return function.kind == FunctionKind::accelerator || function.class_code.starts_with("0x02");
+}
+
 // It leaves out functions without a driver and PFs with VFs. Its check for the default route does nothing
 // since 3.8: the netlink library fills in what it looks for. RDMA devices in pods are invisible to it, and
 // devlink is asked in their place.
@@ -30,7 +35,7 @@ void select_sriov(const ResourceConfig& resource, const PeerNode& node, const st
     const std::string id = function.id.text();
     const bool has_vfs = resource.device_type == DeviceType::net_device && function.num_vfs > 0;
     if (type_of(function) != resource.device_type || !function.driver.is_bound() || has_vfs ||
-        taken.contains(id))
+        !has_their_class(function) || taken.contains(id))
       continue;
     const bool visible = !function.rdma.empty() || (node.knows_devlink && function.rdma_capable);
     if (is_selected(resource, function, true) && (visible || !wants_rdma(resource)))
@@ -56,7 +61,7 @@ void select_shared(const ResourceConfig& resource, const PeerNode& node, PeerSel
   for (const DeviceFacts& function : node.inventory.functions) {
     const bool has_nodes = node.inventory.rdma_cm && !function.verbs_nodes.empty() && has_umad(function);
     if (function.kind == FunctionKind::network && function.driver.is_bound() && !function.rdma.empty() &&
-        has_nodes && is_selected(resource, function, true))
+        has_nodes && has_their_class(function) && is_selected(resource, function, true))
       out.ids.insert(function.id.text());
   }
 }

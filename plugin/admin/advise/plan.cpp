@@ -178,16 +178,15 @@ void add_errors(const PlanFacts& facts, Plan& out) {
 
 }  // namespace
 
-const char* name_of(Fabric fabric) { return fabric == Fabric::infiniband ? "InfiniBand" : "RoCE"; }
-
 const char* name_of(WayKind kind) {
   if (kind == WayKind::shared) return "shared";
   return kind == WayKind::whole ? "whole" : "vfs";
 }
 
-const char* title_of(WayKind kind) {
+const char* FabricPlan::title(WayKind kind) const {
   if (kind == WayKind::shared) return "shared device";
-  return kind == WayKind::whole ? "whole PF" : "VFs";
+  if (kind == WayKind::vfs) return "VFs";
+  return passed_through ? "whole device" : "whole PF";
 }
 
 const Way& FabricPlan::way(WayKind kind) const {

@@ -26,7 +26,6 @@ struct PlanFacts {
   std::optional<Config> config;
 };
 
-enum class Fabric : uint8_t { infiniband, roce };
 enum class WayKind : uint8_t {
   shared,  // many pods use the same devices
   whole,   // a pod has a PF
@@ -54,7 +53,8 @@ struct Way {
 };
 
 struct FabricPlan {
-  Fabric fabric = Fabric::infiniband;
+  Transport fabric = Transport::infiniband;
+  bool passed_through = false;            // all cards were, to this virtual machine: no PF, no SR-IOV
   std::vector<const DeviceFacts*> cards;  // PFs that no pod takes from the host
   std::vector<Way> ways;                  // one of each kind
   WayKind recommended = WayKind::shared;
@@ -62,6 +62,7 @@ struct FabricPlan {
   std::string later;  // when another way is better; may be empty
 
   const Way& way(WayKind kind) const;
+  const char* title(WayKind kind) const;  // "shared device", "whole PF"
 };
 
 // A function that a pod does not get, or not now.
@@ -99,8 +100,6 @@ struct Plan {
 // `facts` has to outlive the plan.
 Plan make_plan(const PlanFacts& facts);
 
-const char* name_of(Fabric fabric);  // "InfiniBand", "RoCE"
-const char* name_of(WayKind kind);   // "shared", "whole", "vfs"
-const char* title_of(WayKind kind);  // "shared device"
+const char* name_of(WayKind kind);  // "shared", "whole", "vfs"
 
 }  // namespace vfrail::plugin

@@ -9,7 +9,8 @@ namespace vfrail::plugin {
 
 namespace {
 
-// RoCE takes its GIDs from the addresses of an interface; without one of its own a PF alone is of no use.
+// RoCE and iWARP take their addresses from the addresses of an interface; without one of its own a PF alone
+// is of no use.
 bool has_interfaces(const FabricPlan& plan) { return plan.way(WayKind::whole).address != "no interface"; }
 
 uint32_t vfs_possible(const FabricPlan& plan) {
@@ -40,7 +41,7 @@ void choose_way(FabricPlan& plan, WayKind kind, std::string why) {
 // What gives each pod a device of its own where several tenants share the node.
 void say_later(FabricPlan& plan) {
   const Way& vfs = plan.way(WayKind::vfs);
-  if (plan.recommended == WayKind::vfs) return;
+  if (plan.recommended == WayKind::vfs || plan.passed_through) return;
   plan.later = "VFs when pods of several tenants share the node: each has a device of its own";
   if (vfs.pool.devices.empty() && vfs_possible(plan) == 0)
     plan.later += ". That takes SR-IOV in the firmware first";
@@ -53,11 +54,16 @@ void recommend(const PlanFacts& facts, FabricPlan& plan) {
   const Way& vfs = plan.way(WayKind::vfs);
   const bool exclusive = facts.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive;
   const size_t gpus = facts.inventory.gpus.size();
-  if (!vfs.pool.devices.empty()) {
+  if (plan.passed_through && has_interfaces(plan)) {
+    choose_way(plan, WayKind::whole,
+               counted(whole.pool.devices.size(), "device") +
+                   " of this virtual machine: a pod has one alone, with an address of its own" +
+                   say_speed(facts, plan));
+  } else if (!plan.passed_through && !vfs.pool.devices.empty()) {
     choose_way(plan, WayKind::vfs,
                counted(vfs.pool.devices.size(), "VF") + (vfs.pool.devices.size() == 1 ? " is" : " are") +
                    " there: each pod has a device and an address of its own");
-  } else if (plan.fabric == Fabric::infiniband && !exclusive) {
+  } else if (plan.fabric == Transport::infiniband && !exclusive) {
     choose_way(plan, WayKind::shared,
                "nothing has to be changed on the node, and InfiniBand needs no interface in the pod" +
                    say_speed(facts, plan));

@@ -48,6 +48,7 @@ std::string plan_state_of(const DeviceFacts& function) {
 }
 
 std::string vfs_of(const DeviceFacts& function) {
+  if (function.passed_through) return "passed through";
   if (function.total_vfs == 0) return "no SR-IOV";
   return std::to_string(function.num_vfs) + " of " + std::to_string(function.total_vfs) + " VFs";
 }
@@ -97,7 +98,7 @@ void render_steps(const FabricPlan& fabric, PlanText& out) {
     for (const Step& step : way.takes) {
       auto& ways = ways_of[step.text];
       if (ways.empty()) steps.push_back(&step);
-      ways.emplace_back(title_of(way.kind));
+      ways.emplace_back(fabric.title(way.kind));
     }
   }
   for (const Step* step : steps) {
@@ -114,13 +115,13 @@ void render_fabric(const FabricPlan& fabric, PlanText& out) {
   for (const Way& way : fabric.ways) {
     const auto needed =
         std::count_if(way.takes.begin(), way.takes.end(), [](const Step& step) { return !step.optional; });
-    rows.push_back({std::string(way.kind == fabric.recommended ? "* " : "  ") + title_of(way.kind),
+    rows.push_back({std::string(way.kind == fabric.recommended ? "* " : "  ") + fabric.title(way.kind),
                     way.resource, way.pods, way.isolation, way.address, way.gpu_direct,
                     needed == 0 ? "nothing" : counted(static_cast<size_t>(needed), "step")});
   }
   out.verbatim(align(rows));
   render_steps(fabric, out);
-  out.line(std::string("Recommended: ") + title_of(fabric.recommended) + ". Why: " + fabric.why + ".");
+  out.line(std::string("Recommended: ") + fabric.title(fabric.recommended) + ". Why: " + fabric.why + ".");
   if (fabric.recommended == WayKind::shared)
     out.line("rdmaHcaMax is how many pods may share; " + std::to_string(kPodsOfNode) +
              " is kubelet's default of pods on a node.");

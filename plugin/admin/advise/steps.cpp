@@ -26,7 +26,8 @@ void add_mode(const PlanFacts& facts, std::vector<Step>& out) {
   const CheckResult* cdi = find_result(facts, "VF-N34");
   const bool known = cdi != nullptr && cdi->finding != Finding::unknown;
   out.push_back(
-      {"serve with --use-cdi, and a container runtime with CDI: a move renumbers the nodes of RDMA devices" +
+      {"a container runtime with CDI, which serve then uses (--use-cdi=auto): a move renumbers the nodes of "
+       "RDMA devices" +
        (known ? std::string() : " (whether this runtime has CDI is not known: needs its configuration)")});
 }
 
@@ -50,7 +51,7 @@ void add_firmware(const std::vector<const DeviceFacts*>& cards, std::vector<Step
        mlx5 ? "mlxconfig -d " + at + " set SRIOV_EN=1 NUM_OF_VFS=N, and a reboot" : ""});
 }
 
-void add_sriov(const Members& members, Fabric fabric, std::vector<Step>& out) {
+void add_sriov(const Members& members, Transport fabric, std::vector<Step>& out) {
   std::vector<const DeviceFacts*> without;
   for (const DeviceFacts* card : members.cards) {
     if (card->total_vfs == 0) {
@@ -61,7 +62,7 @@ void add_sriov(const Members& members, Fabric fabric, std::vector<Step>& out) {
     }
   }
   add_firmware(without, out);
-  if (fabric == Fabric::infiniband)
+  if (fabric == Transport::infiniband)
     out.push_back(
         {"a GUID for each VF, which the subnet manager accepts (guid in the network of vfrail-cni, or ip "
          "link "
@@ -78,20 +79,27 @@ void add_network(const PlanFacts& facts, std::vector<Step>& out) {
                                       "opt/cni/bin of the node)"))});
 }
 
-std::vector<Step> steps_of_sharing(const PlanFacts& facts, Fabric fabric) {
+std::vector<Step> steps_of_sharing(const PlanFacts& facts, Transport fabric) {
   std::vector<Step> out;
   if (is_exclusive(facts))
     out.push_back(
         {"RDMA namespace mode shared: in mode exclusive a pod does not see the host's devices; \"options "
          "ib_core netns_mode=1\" in /etc/modprobe.d, renew the initramfs, reboot"});
-  if (fabric == Fabric::roce)
-    out.push_back(
-        {"hostNetwork: true in the pod: RoCE takes its addresses from the interface, which stays in the "
-         "host"});
+  if (takes_hosts_address(fabric))
+    out.push_back({std::string("hostNetwork: true in the pod: ") + name_of(fabric) +
+                   " takes its addresses from the interface, which stays in the host"});
   return out;
 }
 
 }  // namespace
+
+bool Members::passed_through() const {
+  return vfs.empty() && !cards.empty() &&
+         std::all_of(cards.begin(), cards.end(),
+                     [](const DeviceFacts* card) { return card->passed_through; });
+}
+
+bool takes_hosts_address(Transport fabric) { return fabric == Transport::roce || fabric == Transport::iwarp; }
 
 const CheckResult* find_result(const PlanFacts& facts, std::string_view id) {
   for (const CheckReport& report : facts.checks) {
@@ -100,8 +108,10 @@ const CheckResult* find_result(const PlanFacts& facts, std::string_view id) {
   return nullptr;
 }
 
-std::vector<Step> steps_of(const PlanFacts& facts, const Members& members, Fabric fabric, WayKind kind) {
+std::vector<Step> steps_of(const PlanFacts& facts, const Members& members, Transport fabric, WayKind kind) {
   if (kind == WayKind::shared) return steps_of_sharing(facts, fabric);
+  if (kind == WayKind::vfs && members.passed_through())
+    return {{"this is a virtual machine, and its devices were passed through: only who made it can add VFs"}};
   std::vector<Step> out;
   if (kind == WayKind::vfs && members.vfs.empty()) add_sriov(members, fabric, out);
   add_network(facts, out);

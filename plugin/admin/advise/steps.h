@@ -12,9 +12,15 @@ namespace vfrail::plugin {
 struct Members {
   std::vector<const DeviceFacts*> cards;  // PFs that are not the host's
   std::vector<const DeviceFacts*> vfs;
+
+  // All of it, to this virtual machine: SR-IOV is another machine's.
+  bool passed_through() const;
 };
 
-std::vector<Step> steps_of(const PlanFacts& facts, const Members& members, Fabric fabric, WayKind kind);
+// Pods that share a device use the addresses of its interface, which stays in the host.
+bool takes_hosts_address(Transport fabric);
+
+std::vector<Step> steps_of(const PlanFacts& facts, const Members& members, Transport fabric, WayKind kind);
 
 // What a check of `vfrail doctor` found first; null if it did not run.
 const CheckResult* find_result(const PlanFacts& facts, std::string_view id);

@@ -12,13 +12,13 @@ namespace vfrail::plugin {
 
 namespace {
 
-Fabric fabric_of(const DeviceFacts& function) {
-  std::vector<RdmaPort> ports = function.port.rdma;
-  for (const RdmaFacts& rdma : function.rdma) ports.insert(ports.end(), rdma.ports.begin(), rdma.ports.end());
-  const bool infiniband = std::any_of(ports.begin(), ports.end(),
-                                      [](const RdmaPort& port) { return port.link_layer == "InfiniBand"; }) ||
-                          (ports.empty() && function.link_type == "infiniband");
-  return infiniband ? Fabric::infiniband : Fabric::roce;
+// What a pod has is not visible: the PF's port, and where there is none the link type says it.
+Transport fabric_of(const DeviceFacts& function) {
+  if (function.transport() != Transport::unknown) return function.transport();
+  RdmaFacts port;
+  port.ports = function.port.rdma;
+  if (port.transport() != Transport::unknown) return port.transport();
+  return function.link_type == "infiniband" ? Transport::infiniband : Transport::roce;
 }
 
 bool can_serve(const DeviceFacts& function) {
@@ -31,7 +31,7 @@ bool is_hosts(const DeviceFacts& function) {
                      [](const HostUseFact& fact) { return fact.kind != HostUseFact::Kind::address; });
 }
 
-Members members_of(const Inventory& inventory, Fabric fabric) {
+Members members_of(const Inventory& inventory, Transport fabric) {
   Members out;
   for (const DeviceFacts& function : inventory.functions) {
     if (!can_serve(function) || fabric_of(function) != fabric) continue;
@@ -64,20 +64,23 @@ Json make_selectors(const Members& members, WayKind kind) {
   // As each of the two formats calls it.
   if (kind != WayKind::vfs) out.set(kind == WayKind::shared ? "deviceIDs" : "devices", texts_of_set(devices));
   if (!links.contains("")) out.set("linkTypes", texts_of_set(links));
-  out.set("isPf", kind != WayKind::vfs);
+  if (kind == WayKind::vfs || !members.passed_through()) out.set("isPf", kind != WayKind::vfs);
   if (kind != WayKind::shared) out.set("isRdma", true);
   return out;
 }
 
-std::string name_of_resource(Fabric fabric, WayKind kind) {
-  const std::string link = fabric == Fabric::infiniband ? "ib" : "roce";
+std::string name_of_resource(const Members& members, Transport fabric, WayKind kind) {
+  std::string link = fabric == Transport::infiniband ? "ib" : "roce";
+  if (fabric == Transport::iwarp) link = "iwarp";
+  if (fabric == Transport::own) link = "nic";
   if (kind == WayKind::shared) return link + "_shared";
-  return link + (kind == WayKind::whole ? "_pf" : "_vf");
+  if (kind == WayKind::vfs) return link + "_vf";
+  return link + (members.passed_through() ? "_whole" : "_pf");
 }
 
-Json make_config(const Members& members, Fabric fabric, WayKind kind) {
+Json make_config(const Members& members, Transport fabric, WayKind kind) {
   Json entry = Json::object();
-  entry.set("resourcePrefix", "rdma").set("resourceName", name_of_resource(fabric, kind));
+  entry.set("resourcePrefix", "rdma").set("resourceName", name_of_resource(members, fabric, kind));
   // What the host uses is not shared either: the traffic of pods would be on the node's own uplink.
   if (kind == WayKind::shared) entry.set("rdmaHcaMax", kPodsOfNode).set("hostUse", "warn");
   entry.set("selectors", make_selectors(members, kind));
@@ -92,15 +95,15 @@ std::string isolation_of(const PlanFacts& facts, WayKind kind) {
   return *facts.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive ? "full" : "own nodes";
 }
 
-std::string address_of(const Members& members, Fabric fabric, WayKind kind) {
-  if (kind == WayKind::shared) return fabric == Fabric::roce ? "the host's" : "no";
+std::string address_of(const Members& members, Transport fabric, WayKind kind) {
+  if (kind == WayKind::shared) return takes_hosts_address(fabric) ? "the host's" : "no";
   const auto& of = kind == WayKind::vfs && !members.vfs.empty() ? members.vfs : members.cards;
   if (of.empty()) return "-";
   const bool bare = std::all_of(of.begin(), of.end(), [](const DeviceFacts* function) {
     return function->netdevs.empty() && !function->away();
   });
   if (bare) return "no interface";
-  return fabric == Fabric::infiniband ? "IPoIB" : "yes";
+  return fabric == Transport::infiniband ? "IPoIB" : "yes";
 }
 
 // The same for every way: all of them use the card's own path to the memory of the GPU.
@@ -129,6 +132,7 @@ std::string names_of_faulty(const Pool& pool) {
 }
 
 std::string say_pods(const Members& members, const Way& way) {
+  if (way.kind == WayKind::vfs && members.passed_through()) return "0: VFs are made where the PF is";
   if (way.kind != WayKind::vfs && way.pool.devices.empty())
     return members.cards.empty() ? "0: no such PF" : "0: every PF has VFs";
   if (way.kind == WayKind::shared) {
@@ -147,11 +151,11 @@ std::string say_pods(const Members& members, const Way& way) {
   return "not known: needs SR-IOV";
 }
 
-Way make_way(const PlanFacts& facts, const Members& members, Fabric fabric, WayKind kind) {
+Way make_way(const PlanFacts& facts, const Members& members, Transport fabric, WayKind kind) {
   Way out;
   out.kind = kind;
   out.config = make_config(members, fabric, kind);
-  out.resource = "rdma/" + name_of_resource(fabric, kind);
+  out.resource = "rdma/" + name_of_resource(members, fabric, kind);
   // Our own text, which tests parse; what cannot be parsed selects nothing.
   if (const auto config = parse_config(out.config.text(), {.file = "plan"}))
     out.pool = match(*config, facts.inventory).pools.front();
@@ -175,12 +179,13 @@ std::string speed_of(const PlanFacts& facts, const DeviceFacts& function) {
 
 std::vector<FabricPlan> plan_fabrics(const PlanFacts& facts) {
   std::vector<FabricPlan> out;
-  for (const Fabric fabric : {Fabric::infiniband, Fabric::roce}) {
+  for (const Transport fabric : {Transport::infiniband, Transport::roce, Transport::iwarp, Transport::own}) {
     const Members members = members_of(facts.inventory, fabric);
     if (members.cards.empty() && members.vfs.empty()) continue;
     FabricPlan& plan = out.emplace_back();
     plan.fabric = fabric;
     plan.cards = members.cards;
+    plan.passed_through = members.passed_through();
     for (const WayKind kind : {WayKind::shared, WayKind::whole, WayKind::vfs})
       plan.ways.push_back(make_way(facts, members, fabric, kind));
     recommend(facts, plan);

@@ -7,6 +7,7 @@
 #include "common/node/device_folder.h"
 #include "common/text.h"
 #include "plugin/admin/capture/anonymous.h"
+#include "plugin/device/inventory/function_reader.h"
 #include "plugin/device/inventory/kernel_log.h"
 #include "plugin/device/inventory/node_devices.h"
 #include "plugin/device/inventory/udev_rules.h"
@@ -69,6 +70,7 @@ class Copy {
     return {};
   }
 
+  Result<bool> is_wanted(const std::string& address);
   Result<> function(const std::string& base);
   Result<> what_hangs_on(const std::string& base);
   Result<> netdev(const std::string& base);
@@ -130,6 +132,7 @@ Result<> Copy::rdma(const std::string& base) {
     const std::string at = base + "/infiniband/" + device;
     TRY(folder(at));
     TRY(hardware_files(at, {"node_guid"}));
+    TRY(files(at, {"node_type"}));
     for (const std::string& port : TRY(names(at + "/ports"))) {
       TRY(files(at + "/ports/" + port,
                 {"state", "phys_state", "link_layer", "rate", "pkeys/0", "counters/symbol_error",
@@ -177,13 +180,20 @@ Result<> Copy::function(const std::string& base) {
   return what_hangs_on(base);
 }
 
-// Network functions, accelerators and GPUs (PCI classes 02, 12, 03).
+// Network functions, accelerators and GPUs (PCI classes 12, 03).
+Result<bool> Copy::is_wanted(const std::string& address) {
+  const auto id = DeviceId::parse(address);
+  const auto device = id && id->pci() ? TRY(read_device(sys_, *id, Facts::ids)) : std::optional<Device>();
+  if (!device) return false;
+  return device->class_code.starts_with("0x12") || device->class_code.starts_with("0x03") ||
+         TRY(is_network_function(sys_, *device));
+}
+
 Result<> Copy::pci_devices() {
   TRY(folder(kPciDevices));
   for (const std::string& name : TRY(names(kPciDevices))) {
     const std::string at = std::string(kPciDevices) + "/" + name;
-    const std::string code = TRY(sys_.text(at + "/class")).value_or("");
-    if (!code.starts_with("0x02") && !code.starts_with("0x12") && !code.starts_with("0x03")) continue;
+    if (!TRY(is_wanted(name))) continue;
     TRY(link(at));
     TRY(function(TRY(real_path(sys_, at))));
   }

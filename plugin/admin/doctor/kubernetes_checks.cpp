@@ -1,5 +1,6 @@
 // Kubelet, CNI, the container runtime, and what it finds in /dev and in the CDI folders.
 #include "common/container/cdi_runtime.h"
+#include "common/container/cdi_spec.h"
 #include "common/node/attachments.h"
 #include "common/node/lock_limit.h"
 #include "common/programs.h"
@@ -155,21 +156,38 @@ Result<CheckResults> check_cni(const CheckedNode& node) {
   return out;
 }
 
+// Our specs in a folder that the runtime does not read: no container starts with what they define.
+Result<std::vector<std::string>> unread_specs(const CheckedNode& node, const CdiRuntime& runtime) {
+  std::vector<std::string> out;
+  for (const std::string folder : {"etc/cdi", "var/run/cdi"}) {
+    if (runtime.reads("/" + folder)) continue;
+    const SysRoot sys = TRY(root_of(node, folder));
+    for (const std::string& name : TRY(sys.list(folder)).value_or(SysRoot::Names())) {
+      if (name.starts_with(kCdiFilePrefix)) out.push_back(sys.path(folder) + "/" + name);
+    }
+  }
+  return out;
+}
+
 Result<CheckResults> check_cdi(const CheckedNode& node) {
   const CdiRuntime runtime = TRY(find_cdi_runtime(node.sys));
-  switch (runtime.support) {
-    case CdiSupport::yes:
-      return CheckResults();
-    case CdiSupport::unknown:
-      return CheckResults{{Finding::unknown, runtime.why}};
-    case CdiSupport::no:
-      break;
+  if (runtime.support == CdiSupport::unknown)
+    return CheckResults{{Finding::unknown, runtime.why + "; serve with --use-cdi=auto leaves CDI off"}};
+  if (runtime.support == CdiSupport::yes) {
+    const auto unread = TRY(unread_specs(node, runtime));
+    if (!unread.empty())
+      return CheckResults{{Finding::fault,
+                           "the container runtime reads CDI specs in " + joined(runtime.folders, " and ") +
+                               " alone (cdi_spec_dirs), and there is " + first_few(unread),
+                           "mount that folder into the DaemonSet and name it by --cdi-dir (chart: cdi.dir), "
+                           "and delete these files when the pods that have them have ended"}};
+    return CheckResults{{Finding::good, runtime.why + ", with specs in " + joined(runtime.folders, " and ")}};
   }
   const bool exclusive = node.inventory.rdma_netns_mode == RdmaNetnsMode::exclusive;
   if (!exclusive) return CheckResults{{Finding::good, runtime.why + "; the RDMA mode does not need CDI"}};
   return CheckResults{{Finding::advice,
                        runtime.why + ": an RDMA device that is renumbered by its move makes the pod fail",
-                       "enable CDI in the container runtime and use --use-cdi"}};
+                       "enable CDI in the container runtime; vfrail serve then uses it (--use-cdi=auto)"}};
 }
 
 std::string text_of(const Json& json, const char* key) {

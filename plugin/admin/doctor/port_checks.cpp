@@ -219,7 +219,8 @@ Result<CheckResults> check_nvlink(const CheckedNode& node) {
 Result<CheckResults> check_mtu(const CheckedNode& node) {
   CheckResults out;
   for (const DeviceFacts& function : node.inventory.functions) {
-    if (!serves_pods(function) || !function.is_roce() || function.netdevs.empty()) continue;
+    if (!serves_pods(function) || function.transport() != Transport::roce || function.netdevs.empty())
+      continue;
     const uint32_t mtu = function.netdevs[0].mtu;
     if (mtu == 0 || mtu >= kMtuOfLargestPackets) continue;  // 0: not known
     out.push_back({Finding::advice,

@@ -2,7 +2,9 @@
 #include "common/text.h"
 #include "plugin/admin/doctor/check.h"
 #include "plugin/device/inventory/udev_rules.h"
+#include "plugin/device/match/match_result.h"
 #include "plugin/device/match/pools.h"
+#include "plugin/device/match/selector_match.h"
 
 #include <algorithm>
 #include <map>
@@ -145,6 +147,48 @@ Result<CheckResults> check_rdma_names(const CheckedNode& node) {
   return CheckResults{evaluate_names(node, what)};
 }
 
+// The one field of a selector that keeps a function out, as text; empty: none fails, or several.
+std::string only_miss(const ResourceConfig& resource, const DeviceFacts& function) {
+  if (type_of(function) != resource.device_type) return "";
+  for (const Selector& selector : resource.selectors) {
+    const auto fields = compare(selector, function);
+    std::vector<std::string> failed;
+    for (const FieldMatch& field : fields) {
+      if (!field.matches) failed.push_back(field.text());
+    }
+    if (failed.size() == 1 && fields.size() > 1) return failed.front();
+  }
+  return "";
+}
+
+// One configuration is for all nodes, so a resource that selects nothing here can be meant for others. One
+// that a single selector keeps empty is mostly a name that has changed: ens7f0, then ens7f0np0.
+Result<CheckResults> check_selection(const CheckedNode& node) {
+  if (node.config == nullptr) return CheckResults();
+  const Pools pools = match(*node.config, node.inventory);
+  CheckResults out;
+  for (const Pool& pool : pools.pools) {
+    if (!pool.devices.empty()) continue;
+    std::vector<std::string> near;
+    for (const DeviceFacts& function : node.inventory.functions) {
+      // What another resource has is not what this one is meant for.
+      const bool taken = std::any_of(pools.pools.begin(), pools.pools.end(), [&](const Pool& other) {
+        return other.find(function.id.text()) != nullptr;
+      });
+      const std::string miss = taken ? "" : only_miss(pool.config, function);
+      if (!miss.empty()) near.push_back(shown_device(function) + ": " + miss);
+    }
+    if (near.empty()) continue;
+    out.push_back({Finding::advice,
+                   pool.resource() + " selects nothing on this node, and one selector alone keeps out " +
+                       near.front() +
+                       (near.size() > 1 ? "; and " + std::to_string(near.size() - 1) + " more" : ""),
+                   "correct that selector, unless the resource is meant for other nodes; vfrail inspect "
+                   "--explain shows every selector"});
+  }
+  return out;
+}
+
 }  // namespace
 
 const NodeChecks& resource_checks() {
@@ -152,6 +196,7 @@ const NodeChecks& resource_checks() {
       {"VF-N12", "link-layers", "no resource has devices of both Ethernet and InfiniBand", check_link_layers},
       {"VF-N38", "rdma-names", "RDMA devices have the names that the kernel or the administrator gave them",
        check_rdma_names},
+      {"VF-N46", "selection", "no resource is empty for one selector alone", check_selection},
   };
   return kChecks;
 }

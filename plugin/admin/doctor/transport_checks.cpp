@@ -124,8 +124,9 @@ Result<CheckResults> check_shared_networks(const CheckedNode& node) {
 std::vector<const DeviceFacts*> roce_ports(const Inventory& inventory) {
   std::vector<const DeviceFacts*> out;
   for (const DeviceFacts& function : inventory.functions) {
-    const bool pf = function.kind == FunctionKind::network && !function.pf;
-    if (pf && function.is_roce() && !function.netdevs.empty()) out.push_back(&function);
+    // What was passed through to a virtual machine has its port elsewhere.
+    const bool pf = function.kind == FunctionKind::network && !function.pf && !function.passed_through;
+    if (pf && function.transport() == Transport::roce && !function.netdevs.empty()) out.push_back(&function);
   }
   return out;
 }

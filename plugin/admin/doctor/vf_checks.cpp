@@ -18,7 +18,8 @@ using Pfs = std::vector<const DeviceFacts*>;
 Pfs rdma_pfs(const Inventory& inventory) {
   Pfs out;
   for (const DeviceFacts& function : inventory.functions) {
-    const bool is_pf = function.kind == FunctionKind::network && !function.is_vf();
+    const bool is_pf =
+        function.kind == FunctionKind::network && !function.is_vf() && !function.passed_through;
     if (is_pf && function.rdma_capable && !function.manages_nvlink && !serves_host(function.host_use))
       out.push_back(&function);
   }
@@ -48,18 +49,46 @@ bool names(const std::vector<std::string>& entries, const std::vector<std::strin
          });
 }
 
-// Whether the selector is for VFs, and those of this PF would be among them, as far as the PF shows it.
-bool wants_vfs_of(const Selector& selector, const DeviceFacts& pf) {
-  const auto& pf_names = selector.list("pfNames");
-  const auto& roots = selector.list("rootDevices");
-  const bool for_vfs =
-      !pf_names.empty() || !roots.empty() || !selector.list("vfIndexes").empty() || selector.is_pf == false;
-  const auto allows = [&](const char* key, const std::string& value) {
+bool is_for_vfs(const Selector& selector) {
+  return !selector.list("pfNames").empty() || !selector.list("rootDevices").empty() ||
+         !selector.list("vfIndexes").empty() || selector.is_pf == false;
+}
+
+bool allows(const Selector& selector, const DeviceFacts& function) {
+  const auto has = [&](const char* key, const std::string& value) {
     const auto& values = selector.list(key);
     return values.empty() || value.empty() || has_word(values, value);
   };
-  return for_vfs && names(pf_names, pf.netdev_names()) && names(roots, {pf.address.text()}) &&
-         allows("vendors", pf.vendor) && allows("linkTypes", pf.link_type);
+  return has("vendors", function.vendor) && has("linkTypes", function.link_type);
+}
+
+// Whether the selector is for VFs, and those of this PF would be among them, as far as the PF shows it.
+bool wants_vfs_of(const Selector& selector, const DeviceFacts& pf) {
+  return is_for_vfs(selector) && names(selector.list("pfNames"), pf.netdev_names()) &&
+         names(selector.list("rootDevices"), {pf.address.text()}) && allows(selector, pf);
+}
+
+// In a virtual machine VFs are selected as other devices are: nothing there has a PF.
+void compare_without_pf(const CheckedNode& node, CheckResults& out) {
+  if (node.config == nullptr) return;
+  for (const Pool& pool : match(*node.config, node.inventory).pools) {
+    if (!pool.devices.empty() || pool.config.device_type != DeviceType::net_device) continue;
+    const auto& selectors = pool.config.selectors;
+    for (const DeviceFacts& function : node.inventory.functions) {
+      const bool meant = function.passed_through && function.rdma_capable &&
+                         std::any_of(selectors.begin(), selectors.end(), [&](const Selector& selector) {
+                           return is_for_vfs(selector) && allows(selector, function);
+                         });
+      if (!meant) continue;
+      out.push_back({Finding::fault,
+                     pool.resource() + " has no device: it selects VFs by their PF, and " +
+                         shown_device(function) +
+                         " was passed through to this virtual machine, which has no PF",
+                     "vendors, devices, pciAddresses or macs in place of pfNames, rootDevices, vfIndexes and "
+                     "isPf"});
+      break;
+    }
+  }
 }
 
 bool has_device_of(const Pool& pool, const DeviceFacts& pf) {
@@ -109,6 +138,7 @@ Result<CheckResults> check_vfs(const CheckedNode& node) {
   CheckResults out;
   compare_with_config(node, pfs, compared, out);
   compare_with_others(pfs, compared, out);
+  compare_without_pf(node, out);
   const auto& all = node.inventory.functions;
   if (!out.empty() || std::any_of(all.begin(), all.end(), [](const DeviceFacts& function) {
         return function.rdma_capable && function.num_vfs > 0;

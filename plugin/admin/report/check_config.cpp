@@ -54,7 +54,8 @@ Result<> check_file(const std::string& file, const CheckConfigOptions& options, 
   const auto documents = TRY(read_documents(TRY(read_config_file(file)), shown_file(file)));
   const size_t networks = out.networks.size();
   for (const Document& document : documents) {
-    if (is_network(document)) out.networks.push_back(read_network(document));
+    if (is_network(document))
+      out.networks.push_back(read_network(document, prefix_of_operator(options.resource_prefix)));
   }
   const Config config = TRY(parse_config(documents, {.file = shown_file(file),
                                                      .default_prefix = options.resource_prefix,

@@ -3,6 +3,7 @@
 #include "common/programs.h"
 #include "common/text.h"
 
+#include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -13,8 +14,17 @@ namespace {
 
 constexpr const char* kAnnotationPrefix = "cdi.k8s.io/";
 constexpr const char* kSharedKind = "nvidia.com/net-rdma";
+constexpr const char* kOwnVendor = "vfrail.";
 // The part of a key after the slash has 63 characters at most: "vfrail_NAME_" and 16 of the hash.
 constexpr size_t kMaxNameInKey = 39;
+
+// CDI's vendors begin with a letter (ParseQualifier() of its library ignores a spec whose vendor does not), a
+// resource's prefix can begin with a digit: "5g.example.com". Dots and what is behind the first letter are
+// the same to both.
+std::string vendor_of(const std::string& prefix) {
+  const bool letter = !prefix.empty() && std::isalpha(static_cast<unsigned char>(prefix.front())) != 0;
+  return letter ? prefix : kOwnVendor + prefix;
+}
 
 bool is_shared(const ResourceConfig& resource) {
   return resource.unit == UnitKind::shared || resource.unit == UnitKind::shared_one;
@@ -60,7 +70,7 @@ CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id) {
     // Neither prefixes nor names of resources have colons, so no two of these are equal.
     out.device = resource.prefix + ":" + resource.name + ":" + device_id;
   } else {
-    out.kind = resource.prefix + "/" + device_class(resource.device_type);
+    out.kind = vendor_of(resource.prefix) + "/" + device_class(resource.device_type);
     out.device = device_id;
   }
   return out;

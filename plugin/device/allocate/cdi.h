@@ -13,7 +13,8 @@ namespace vfrail::plugin {
 
 // A device's name in CDI: "nvidia.com/net-pci=0000:03:02.1" as sriov-network-device-plugin does. Shared pools
 // have the kind of k8s-rdma-shared-dev-plugin, and the resource in the name, because several of them may have
-// the same device: "nvidia.com/net-rdma=rdma:hca_a:0000:03:00.0".
+// the same device: "nvidia.com/net-rdma=rdma:hca_a:0000:03:00.0". A prefix that CDI refuses as a vendor has
+// another one: "vfrail.5g.example.com/net-pci=...".
 CdiSpec cdi_name(const ResourceConfig& resource, const std::string& device_id);
 
 // Moves each device's own edits into a spec; the rest is the variables, which are about all devices together,

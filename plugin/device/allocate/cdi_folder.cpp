@@ -154,7 +154,7 @@ std::vector<std::string> unread_spec_texts(const std::string& folder, const Devi
         text_with_id("no container runtime has read the CDI spec " + name +
                          " since its device was allocated, so the pod probably has no device nodes; "
                          "enable CDI in the runtime (containerd 2.0, or 1.7 with enable_cdi = true; "
-                         "CRI-O 1.23), or remove --use-cdi",
+                         "CRI-O 1.23), or set --use-cdi=false",
                      ErrorId::cdi_not_supported));
   return out;
 }

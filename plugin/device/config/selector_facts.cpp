@@ -10,6 +10,14 @@ using Texts = std::vector<std::string>;
 
 constexpr const char* kIsPf = "none: it is a PF itself, and only VFs can match";
 
+constexpr const char* kPassedThrough =
+    "not on this machine: it was passed through to this virtual machine; select it by vendors, devices, "
+    "pciAddresses or macs";
+
+const char* without_pf(const DeviceFacts& function) {
+  return function.passed_through ? kPassedThrough : kIsPf;
+}
+
 std::string with_index(const std::string& name, const DeviceFacts& function) {
   if (function.sf_number) return name + "#" + std::to_string(*function.sf_number);
   return function.vf_index < 0 ? name : name + "#" + std::to_string(function.vf_index);
@@ -22,13 +30,18 @@ bool is_virtio(const DeviceFacts& function) { return function.driver.name() == "
 std::string or_none(std::string text) { return text.empty() ? "none" : std::move(text); }
 
 std::string found_pf_name(const DeviceFacts& function) {
-  if (!function.pf) return kIsPf;
+  if (!function.pf) return without_pf(function);
   if (!function.pf_name.empty()) return with_index(function.pf_name, function);
   return function.pf->text() + ", whose netdev is not in the host's network namespace";
 }
 
 std::string found_root_device(const DeviceFacts& function) {
-  return function.pf ? with_index(function.pf->text(), function) : kIsPf;
+  return function.pf ? with_index(function.pf->text(), function) : without_pf(function);
+}
+
+std::string found_kind(const DeviceFacts& function) {
+  if (function.passed_through) return "one without a PF on this machine, which counts as a PF";
+  return function.pf ? "no PF" : "a PF";
 }
 
 std::string found_subsystem(const DeviceFacts& function) {

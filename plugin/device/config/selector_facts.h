@@ -14,6 +14,7 @@ std::string or_none(std::string text);
 // For messages: the value of the function.
 std::string found_pf_name(const DeviceFacts& function);
 std::string found_root_device(const DeviceFacts& function);
+std::string found_kind(const DeviceFacts& function);  // for isPf
 std::string found_subsystem(const DeviceFacts& function);
 std::string found_link_type(const DeviceFacts& function);
 

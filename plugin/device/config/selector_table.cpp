@@ -271,7 +271,7 @@ SelectorField pf_field(const FieldText& words) {
     return *selector.is_pf == !function.pf.has_value();
   };
   out.wanted = [](const Selector& selector) { return std::string(*selector.is_pf ? "a PF" : "no PF"); };
-  out.found = [](F function) { return std::string(function.pf ? "no PF" : "a PF"); };
+  out.found = found_kind;
   return out;
 }
 
@@ -352,7 +352,10 @@ const std::vector<SelectorField>& selector_fields() {
             "VFs by their index, whatever their PF is called (sub-functions by their `sfnum`): `[\"0-3\", "
             "\"7\"]`"},
            kEvery, kIndexForm, matches_index, found_index),
-      pf_field({"isPf", "function", "`true`: PFs only; `false`: none"}),
+      pf_field(
+          {"isPf", "function",
+           "`true`: PFs only; `false`: none. In a virtual machine what was passed through has no PF there, "
+           "and counts as one"}),
       not_field(
           {"not", "function", "an object or a list of them: what one of these matches is not selected"}),
   };

@@ -2,6 +2,7 @@
 
 #include "common/node/device_folder.h"
 #include "plugin/device/inventory/host_kernel.h"
+#include "plugin/device/inventory/passed_through.h"
 #include "plugin/device/inventory/vdpa_facts.h"
 
 #include <algorithm>
@@ -14,10 +15,14 @@ namespace {
 
 // Base classes of the PCI Code and ID Assignment Specification.
 constexpr std::string_view kNetworkClass = "0x02";
+constexpr std::string_view kBridgeClass = "0x06";  // nearly every other function of a server
 constexpr std::string_view kAcceleratorClass = "0x12";
 constexpr std::string_view kInfinibandClass = "0x0207";
 constexpr std::string_view kIntel = "8086";
 constexpr std::string_view kMellanox = "15b3";
+// Adapters that do nothing but RDMA and whose class is not one of networks, so that one without a driver is
+// known as well: Alibaba's eRDMA, "Unclassified device [00ff]".
+constexpr std::pair<std::string_view, std::string_view> kRdmaAdapters[] = {{"1ded", "107f"}};
 constexpr const char* kDdpVersion = "fw.app.name";  // devlink-info.rst, set by ice
 
 constexpr Facts kPortFacts = Facts::netdevs | Facts::netdev_settings | Facts::rdma_ports;
@@ -36,7 +41,22 @@ Result<std::optional<Devlink>> open_devlink(const SysRoot& sys) {
   return is_root || TRY(is_host_netns(sys)) ? Devlink::open() : std::optional<Devlink>();
 }
 
+bool is_rdma_adapter(const Device& device) {
+  return std::any_of(std::begin(kRdmaAdapters), std::end(kRdmaAdapters), [&](const auto& known) {
+    return device.vendor == known.first && device.device == known.second;
+  });
+}
+
 }  // namespace
+
+// While its RDMA device is in a pod only the folder of verbs nodes shows it.
+Result<bool> is_network_function(const SysRoot& sys, const Device& device) {
+  if (device.class_code.starts_with(kNetworkClass) || is_rdma_adapter(device)) return true;
+  if (device.class_code.starts_with(kBridgeClass) || device.class_code.starts_with(kAcceleratorClass))
+    return false;
+  const std::string folder = device_folder(device.id) + "/";
+  return TRY(sys.exists(folder + kVerbsNodes)) || TRY(sys.exists(folder + kRdmaDevices));
+}
 
 Result<std::optional<FailedReporters>> read_failed_reporters(const SysRoot& sys) {
   auto devlink = TRY(open_devlink(sys));
@@ -162,7 +182,7 @@ Result<std::string> FunctionReader::ddp_profile(const DeviceFacts& function) {
 
 Result<std::optional<DeviceFacts>> FunctionReader::read(Device device) {
   const auto address = device.id.pci();
-  const bool network = device.class_code.starts_with(kNetworkClass);
+  const bool network = address && TRY(is_network_function(sys_, device));
   const bool accelerator = device.class_code.starts_with(kAcceleratorClass);
   if (!address || (!network && !accelerator)) return std::optional<DeviceFacts>();
   DeviceFacts out;
@@ -171,6 +191,7 @@ Result<std::optional<DeviceFacts>> FunctionReader::read(Device device) {
   out.address = *address;
   if (!TRY(read_facts(sys_, network ? kFunctionFacts | kPortFacts : kFunctionFacts, out)))
     return std::optional<DeviceFacts>();
+  out.passed_through = network && is_passed_through(out);
   if (const auto vdpa = vdpa_.find(out.address); vdpa != vdpa_.end()) out.vdpa = vdpa->second;
   if (network) TRY(add_network_facts(out));
   if (network) TRY(add_firmware_facts(out));

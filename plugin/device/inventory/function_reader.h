@@ -17,6 +17,10 @@ namespace vfrail::plugin {
 // Of this machine; a captured tree has none.
 Result<std::optional<FailedReporters>> read_failed_reporters(const SysRoot& sys);
 
+// Whether the PCI function, whose ids are read, is one of a network: by its class, or whatever its class is
+// because it has RDMA.
+Result<bool> is_network_function(const SysRoot& sys, const Device& device);
+
 class FunctionReader {
  public:
   // Both outlive this. What several functions share is read once, so a reader is good for one scan only.

@@ -33,7 +33,7 @@ struct Vdpa {
 };
 
 enum class FunctionKind : uint8_t {
-  network,       // PCI class 0x02
+  network,       // PCI class 0x02, or any with an RDMA device
   accelerator,   // PCI class 0x12
   sub_function,  // an auxiliary device of a network function: "mlx5_core.sf.4"
 };
@@ -45,6 +45,9 @@ struct DeviceFacts : Device {
   PciAddress address;  // a sub-function's is its parent's
   std::optional<uint32_t> sf_number;
   int vf_index = -1;
+  // This is a virtual machine, and the function one that was passed through to it: a VF without a PF here, or
+  // a cloud's adapter, which has none.
+  bool passed_through = false;
   std::string pf_name;    // netdev of the PF (uplink in switchdev mode); empty for PFs, and if not visible
   std::string link_type;  // "ether", "infiniband"; of its netdev, else of its PF's, else empty
   bool rdma_capable = false;     // from facts that stay visible while the device sits in a pod

@@ -116,6 +116,8 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
   write_reasons(out);
   out.gauge("vfrail_config_skipped_entries", "Entries of the configuration that are faulty and not served.");
   out.sample({}, uint64_t{input.status->skipped.size()});
+  out.gauge("vfrail_cdi_enabled", "Whether device nodes go by CDI; 0: by kubelet.");
+  out.sample({}, uint64_t{input.uses_cdi ? 1U : 0U});
 }
 
 void write_counts(MetricsText& out, const Counters::Content& counts) {

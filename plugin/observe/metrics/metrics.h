@@ -23,6 +23,7 @@ struct MetricsInput {
   std::chrono::steady_clock::time_point now;
   CountersOfDevices devices;
   ProcessFacts process;
+  bool uses_cdi = false;
 };
 
 // The limit of series about single devices. A thousand VFs have 6 each; RDMA counters are 20 to 80 a device.

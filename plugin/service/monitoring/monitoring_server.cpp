@@ -67,7 +67,8 @@ HttpReply MonitoringServer::metrics() {
                                .in_use_fresh = fresh,
                                .now = std::chrono::steady_clock::now(),
                                .devices = read_devices(*status),
-                               .process = read_process_facts()},
+                               .process = read_process_facts(),
+                               .uses_cdi = options_.uses_cdi},
                               options_.max_series);
   }
   // The counters of a thousand devices are several times their text.

@@ -26,6 +26,7 @@ class MonitoringServer {
     bool metrics = true;  // false: /healthz and /readyz alone
     SysRoot sys;
     std::string kubelet_root;
+    bool uses_cdi = false;
     size_t max_series = kMaxDeviceSeries;  // about single devices
   };
 

@@ -89,6 +89,16 @@ TEST_CASE("a log that says nothing about the network is unknown, and not good") 
   CHECK(found(Error{Errc::not_found, 0, "open /x: ENOENT"}) == "unknown: open /x: ENOENT\n");
 }
 
+TEST_CASE("a network plugin is named, and not taken for NCCL's own network or for nothing") {
+  for (const char* name : {"Libfabric", "AWS Libfabric", "gIB", "IBext_v8"}) {
+    CAPTURE(name);
+    CHECK(contains(found(parse(std::string("x [0] NCCL INFO Using network ") + name + "\r\n")),
+                   std::string("the network is that of the plugin ") + name + ", whose"));
+  }
+  for (const char* name : {"IB", "Socket"})
+    CHECK_FALSE(contains(found(parse(std::string("NCCL INFO Using network ") + name + "\n")), "plugin"));
+}
+
 TEST_CASE("damaged and endless lines are read within limits") {
   std::mt19937 random(1);  // the same at each run
   const std::string good = kGood;

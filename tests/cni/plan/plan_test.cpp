@@ -515,6 +515,23 @@ TEST_CASE("rdmaIsolation is a warning for a device that is bound to vfio") {
   CHECK_THAT(s.refusal().text, Contains("rdma: require"));
 }
 
+TEST_CASE(
+    "Where there is no PF, as in a virtual machine, what the operator writes into every network is no "
+    "request") {
+  Situation s;
+  s.state.vf.reset();
+  s.state.no_vf = "it has none";
+  s.conf.vf.settings.vlan = VfVlan{};
+  s.conf.vf.settings.rate = VfRate{};
+  s.conf.vf.settings.link_state = VfLinkState::automatic;
+  const AttachPlan plan = s.plan();
+  CHECK_FALSE(plan.vf);
+  CHECK(plan.warnings.empty());
+  s.conf.vf.settings.vlan = VfVlan{.id = 5};
+  CHECK_THAT(s.refusal().text, Contains("vlan 5") && Contains("only the PF can set that, and it has none"));
+  CHECK_THAT(s.refusal().text, !Contains("link_state"));
+}
+
 TEST_CASE("What only a PF can set on its VF is a warning for a PF on vfio under type ib-sriov") {
   Situation s = for_user_space();
   s.conf.entry.type = "ib-sriov";

@@ -118,6 +118,25 @@ struct Stayed : GidBench {
 
 }  // namespace
 
+// Static IPAM with a route as it is and with the network's gateway: the kernel refuses the second (EEXIST).
+TEST_CASE("a route that the answer of IPAM has twice is added once") {
+  GidBench bench(1);
+  Assignment assignment;
+  const auto gateway = *IpAddress::parse("10.0.0.1");
+  assignment.ips.push_back({*IpAddress::parse_cidr("10.0.0.5/24"), gateway});
+  AssignedRoute route;
+  route.destination = *IpAddress::parse_cidr("10.9.0.0/16");
+  assignment.routes = {route, route};
+  assignment.routes[1].gateway = gateway;
+  Link& link = bench.fake.link("eth0");
+  link.flags |= 1U;  // IFF_UP
+  REQUIRE(configure_pod(*bench.host, link, assignment, {}, std::nullopt));
+  const auto routes = bench.host->routes(link.index);
+  REQUIRE(routes);
+  CHECK(std::count_if(routes->begin(), routes->end(),
+                      [&](const Route& one) { return one.destination == route.destination; }) == 1);
+}
+
 TEST_CASE("in 1,000 random orders of ADD and DEL the GID of a pod's address keeps its index") {
   const auto [types, index] = GENERATE(table<int, uint32_t>({{2, 3}, {1, 1}}));
   const unsigned seed = 20240807;

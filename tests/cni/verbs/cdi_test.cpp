@@ -42,7 +42,15 @@ TEST_CASE("a device whose container would not get its nodes, because CDI is off,
              Catch::Contains("config.toml has enable_cdi = false") && Catch::Contains("vfrail-spec.json"));
   CHECK(node.world.snapshot() == before);
   CHECK(node.no_state());
-  SECTION("until it is on") { node.configure_containerd("version = 2\nenable_cdi = true\n"); }
+  SECTION("until it is on, and reads that folder") {
+    const std::string on = "version = 2\nenable_cdi = true\n";
+    node.configure_containerd(on.c_str());
+    const auto elsewhere = node.add(kConf);
+    REQUIRE_FALSE(elsewhere);
+    CHECK(elsewhere.error().id() == ErrorId::cdi_not_supported);
+    CHECK_THAT(elsewhere.error().text, Catch::Contains("it reads /etc/cdi and /var/run/cdi alone"));
+    node.configure_containerd((on + "cdi_spec_dirs = [\"" + node.dir.path() + "\"]\n").c_str());
+  }
   SECTION("unless it is not known") { node.configure_containerd("version = 2\n"); }
   SECTION("unless no configuration is there") {
     std::filesystem::remove(node.dir.path("root/etc/containerd/config.toml"));

@@ -54,7 +54,7 @@ TEST_CASE("a device has the facts that were requested") {
   CHECK((*device)->rdma_names() == std::vector<std::string>{"mlx5_4"});
   CHECK((*device)->rdma_nodes() == std::vector<std::string>{"umad4", "uverbs4"});
   CHECK((*device)->rdma[0].uverbs == "uverbs4");
-  CHECK((*device)->is_roce());
+  CHECK((*device)->is_on_ethernet());
 }
 
 TEST_CASE("facts that were not requested are not read") {
@@ -71,7 +71,7 @@ TEST_CASE("facts that were not requested are not read") {
   CHECK((*device)->driver == Driver("mlx5_core"));  // says where the netdevs are
   CHECK((*device)->netdev_names() == std::vector<std::string>{"eth7", "eth8"});
   CHECK_FALSE((*device)->netdevs[0].dev_port);
-  CHECK((*device)->is_roce());
+  CHECK((*device)->is_on_ethernet());
   CHECK((*device)->rdma_nodes() == std::vector<std::string>{"uverbs4"});
   for (const Facts wanted : {Facts::ids, Facts::place, Facts::dev_ports, Facts::netdev_settings}) {
     CAPTURE(static_cast<int>(wanted));

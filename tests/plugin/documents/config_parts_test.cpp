@@ -231,6 +231,8 @@ TEST_CASE("a policy that cannot be converted is refused with document, line and 
             "did you mean \"pfNames\"?");
   CHECK(refusal("  resourceName: a\n  nicSelector:\n    netFilter: openstack/NetworkID:x\n")
             .find("spec.nicSelector.netFilter (line 8): it asks the cloud's metadata") != std::string::npos);
+  CHECK(refusal("  resourceName: a\n  nicSelector:\n    netFilter: openstack/NetworkID:x\n")
+            .find("write a resourceList with pciAddresses") != std::string::npos);
   CHECK(refusal("  resourceName: a\n  deviceType: vfio\n  nicSelector: {pfNames: [x]}\n") ==
         where + "spec.deviceType (line 7): must be one of netdevice, vfio-pci, got \"vfio\"");
   CHECK(refusal("  resourceName: a\n  nicSelector: {pfNames: x}\n")

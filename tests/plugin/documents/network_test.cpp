@@ -36,13 +36,15 @@ std::string error_of(const std::string& text) {
   return out.error().text;
 }
 
+Network network_of(const Document& one) { return read_network(one, "openshift.io"); }
+
 // What the API server stores as spec.config.
 std::string stored(const std::string& manifest) {
   return *find_below(document(manifest).value, "spec.config")->as_text();
 }
 
 std::string fault(const std::string& text) {
-  const Network network = read_network(document(text));
+  const Network network = network_of(document(text));
   REQUIRE(network.faults.size() == 1);
   return network.faults.front();
 }
@@ -73,7 +75,43 @@ constexpr const char* kSpec = R"(  networkNamespace: "crater-workspace"
 const std::string kIpam =
     R"({ "type": "whereabouts", "datastore": "kubernetes", "kubernetes": { "kubeconfig": "/etc/cni/net.d/whereabouts.d/whereabouts.kubeconfig" }, "range": "192.168.100.152/27", "exclude": ["192.168.100.151/32"], "log_file": "/var/log/whereabouts.log", "log_level": "info" })";
 
+std::string sriov(const std::string& spec, const char* kind = "SriovNetwork") {
+  return std::string("apiVersion: sriovnetwork.openshift.io/v1\nkind: ") + kind +
+         "\nmetadata: {name: net, namespace: sriov-network-operator}\nspec:\n" + spec;
+}
+
 }  // namespace
+
+TEST_CASE("the networks of sriov-network-operator are read, with the resource that its policy makes") {
+  const Network net = read_network(
+      document(sriov(
+          "  resourceName: dpdk\n  networkNamespace: ml\n  vlan: 0\n  vlanQoS: 0\n  linkState: auto\n"
+          "  ipam: '{\"type\": \"static\"}'\n  metaPlugins: '{\"type\": \"tuning\"}, {\"type\": \"rdma\"}'\n"
+          "  capabilities: '{\"mac\": true}'\n  spoofChk: \"off\"\n  maxTxRate: 100\n")),
+      "openshift.io");
+  CHECK(net.faults.empty());
+  CHECK(net.name == "ml/net");
+  CHECK(net.resource == "openshift.io/dpdk");
+  CHECK(net.types == std::vector<std::string>{"sriov", "tuning", "rdma"});
+  const Network ib = read_network(
+      document(sriov("  resourceName: ib\n  linkState: enable\n", "SriovIBNetwork")), "nvidia.com");
+  CHECK(ib.faults.empty());
+  CHECK(ib.name == "sriov-network-operator/net");
+  CHECK(ib.resource == "nvidia.com/ib");
+  CHECK(ib.types == std::vector<std::string>{"ib-sriov"});
+}
+
+TEST_CASE("what is wrong in a network of sriov-network-operator is named with its line") {
+  CHECK(fault(sriov("  vlan: 5\n")).find("spec.resourceName") != std::string::npos);
+  CHECK(fault(sriov("  resourceName: a\n  vlan: 4095\n")).find("spec.vlan (line 6): must be 0 to 4094") !=
+        std::string::npos);
+  CHECK(fault(sriov("  resourceName: a\n  trust: yes\n")).find("spec.trust") != std::string::npos);
+  CHECK(fault(sriov("  resourceName: a\n  ipam: '{'\n")).find("spec.ipam") != std::string::npos);
+  CHECK(fault(sriov("  resourceName: a\n  vlan: 1\n", "SriovIBNetwork"))
+            .find("spec.vlan (line 6): unknown key") != std::string::npos);
+  CHECK(fault(sriov("  resourceName: a\n  metaPlugins: '{}'\n")).find("spec.metaPlugins") !=
+        std::string::npos);
+}
 
 TEST_CASE("a HostDeviceNetwork becomes what network-operator stores, byte for byte") {
   const std::string manifest = rendered(host_device(kSpec));
@@ -154,14 +192,14 @@ TEST_CASE("what network-operator could not render is refused with key and line")
 }
 
 TEST_CASE("a NetworkAttachmentDefinition has its plugins and its resource") {
-  const Network network = read_network(document(
+  const Network network = network_of(document(
       definition(R"({"cniVersion": "1.0.0", "plugins": [{"type": "vfrail"}, {"type": "tuning"}]})")));
   CHECK(network.faults.empty());
   CHECK(network.name == "default/n");
   CHECK(network.resource == "nvidia.com/hostdev");
   CHECK(network.resource_line == 6);
   CHECK(network.types == std::vector<std::string>{"vfrail", "tuning"});
-  CHECK(read_network(
+  CHECK(network_of(
             document(
                 "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: n}\n"))
             .faults.empty());
@@ -186,8 +224,7 @@ TEST_CASE("an error in a NetworkAttachmentDefinition has document, line and key"
             .find("(line 6): \"hostdev\" is not the name of a resource") != std::string::npos);
   CHECK(fault(definition("{\"type\": \"vfrail\"}", "~")).find("k8s.v1.cni.cncf.io/resourceName is missing") !=
         std::string::npos);
+  CHECK(network_of(document(definition("{\"type\": \"vfrail\", \"device\": \"eth1\"}", "~"))).faults.empty());
   CHECK(
-      read_network(document(definition("{\"type\": \"vfrail\", \"device\": \"eth1\"}", "~"))).faults.empty());
-  CHECK(read_network(document(definition("{\"type\": \"macvlan\", \"master\": \"eth1\"}", "~")))
-            .faults.empty());
+      network_of(document(definition("{\"type\": \"macvlan\", \"master\": \"eth1\"}", "~"))).faults.empty());
 }

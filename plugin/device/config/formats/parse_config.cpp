@@ -92,8 +92,7 @@ Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config&
 }
 
 Result<Config> parse_parts(const std::vector<Document>& documents, const ConfigOptions& options) {
-  const bool own_prefix = options.default_prefix != kPeersPrefix;
-  FoundConfig found = TRY(find_config(documents, own_prefix ? options.default_prefix : kPolicyPrefix));
+  FoundConfig found = TRY(find_config(documents, prefix_of_operator(options.default_prefix)));
   Config out;
   out.warnings = std::move(found.warnings);
   out.mistakes = std::move(found.mistakes);
@@ -113,6 +112,10 @@ Result<Config> parse_parts(const std::vector<Document>& documents, const ConfigO
 }
 
 }  // namespace
+
+std::string prefix_of_operator(const std::string& default_prefix) {
+  return default_prefix == kPeersPrefix ? kPolicyPrefix : default_prefix;
+}
 
 Result<Config> parse_config(const std::vector<Document>& documents, const ConfigOptions& options) {
   return with_id(ErrorId::config_invalid, parse_parts(documents, options));

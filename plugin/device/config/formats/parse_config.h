@@ -22,6 +22,10 @@ struct ConfigOptions {
   std::string socket_folder = {};  // a resource whose socket's path is too long there is faulty
 };
 
+// The prefix of the resources of sriov-network-operator's objects: its own, unless --resource-prefix gives
+// one.
+std::string prefix_of_operator(const std::string& default_prefix);
+
 // Errc::invalid with "FILE: resourceList[1] (nvidia.com/hostdev): selectors.vendors: ..." if the file cannot
 // be read as a configuration, if no entry is without fault, or under strict if any has one.
 Result<Config> parse_config(std::string_view text, const ConfigOptions& options);

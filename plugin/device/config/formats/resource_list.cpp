@@ -105,6 +105,11 @@ Result<> parse_resource(ObjectReader& reader, ResourceConfig& out, ConfigWarning
   TRY(check_vdpa(reader, out));
   out.additional_info = TRY(parse_additional_info(reader, warnings));
   TRY(read_policy(reader, out, warnings));
+  if (out.unit == UnitKind::bundle && out.preference != Preference::none) {
+    warnings.remark(reader, "preferredAllocation",
+                    "it has no effect with bundle: a unit has one device of every PF, whichever is chosen");
+    out.preference = Preference::none;
+  }
   return check_level(reader, out);
 }
 

@@ -84,6 +84,16 @@ TEST_CASE("mode hca has every RDMA device under both") {
                  "k8s-rdma-sriov-dev-plugin selects 0000:1a:00.0 0000:9c:00.0\n  vfrail selects the same"));
 }
 
+TEST_CASE("eRDMA, which is no network function by its PCI class, is selected by vfrail alone") {
+  const char* const shared =
+      R"({"configList":[{"resourceName":"e","rdmaHcaMax":9,"selectors":{"vendors":["1ded"]}}]})";
+  CHECK(contains(text_of(compared("rdma-shared", shared, "erdma_vm", "c.json")),
+                 "selects nothing\n  vfrail selects 0000:1a:00.0 0000:9c:00.0"));
+  const char* const list = R"({"resourceList":[{"resourceName":"e","selectors":{"vendors":["1ded"]}}]})";
+  CHECK(contains(text_of(compared("sriov-device-plugin", list, "erdma_vm", "c.json")),
+                 "selects nothing\n  vfrail selects 0000:1a:00.0 0000:9c:00.0"));
+}
+
 TEST_CASE("a device goes to the first resource under both") {
   const char* const lists = R"({"resourceList":[
     {"resourceName":"a","selectors":{"devices":["101b"],"isRdma":true}},

@@ -63,7 +63,7 @@ Words plan_devices(const Way& way) {
 TEST_CASE("A100 node: the InfiniBand cards are shared now; the bond and its RDMA device are the host's") {
   const Planned planned(Tree("a100_bond"));
   const FabricPlan& fabric = planned.fabric();
-  CHECK(fabric.fabric == Fabric::infiniband);
+  CHECK(fabric.fabric == Transport::infiniband);
   CHECK(fabric.recommended == WayKind::shared);
   CHECK(plan_devices(fabric.way(WayKind::shared)) == Words{"0000:4b:00.0", "0000:b2:00.0"});
   CHECK(planned.says("nothing has to be changed on the node"));
@@ -135,7 +135,49 @@ TEST_CASE(
   const Planned planned(Tree("erdma_vm"));
   CHECK(planned.fabric().recommended == WayKind::shared);
   CHECK(planned.fabric().way(WayKind::whole).address == "no interface");
-  CHECK(planned.says("hostNetwork: true"));
+  CHECK(planned.says("hostNetwork: true in the pod: iWARP takes its addresses from"));
+  CHECK(planned.fabric().fabric == Transport::iwarp);
+  CHECK(planned.fabric().way(WayKind::shared).resource == "rdma/iwarp_shared");
+}
+
+TEST_CASE("in a virtual machine nobody is advised to enable SR-IOV, and what was passed through is no PF") {
+  Tree tree("erdma_vm");
+  SECTION("eRDMA: devices without an interface") {}
+  SECTION("a VF of an NVIDIA card, with an interface") {
+    tree.add(
+        "pci pci0000:20/0000:20:00.0/0000:21:00.0 class=0x020700 vendor=15b3 device=101e driver=mlx5_core "
+        "net=ibp33s0:32 rdma=mlx5_0:InfiniBand:ACTIVE:LinkUp:2\n");
+  }
+  const Planned planned(tree);
+  for (const FabricPlan& fabric : planned.fabrics) {
+    CHECK(fabric.passed_through);
+    CHECK(fabric.later.empty());
+    CHECK(fabric.way(WayKind::vfs).pods == "0: VFs are made where the PF is");
+    CHECK(fabric.way(WayKind::vfs).pool.devices.empty());
+    CHECK_FALSE(fabric.way(fabric.recommended).pool.devices.empty());
+  }
+  for (const char* advice : {"firmware", "sriov_numvfs", "mlxconfig", "PF:", "whole PF"}) {
+    CAPTURE(advice);
+    CHECK_FALSE(planned.says(advice));
+  }
+}
+
+TEST_CASE("devices are told apart by what carries their messages: iWARP and EFA are not RoCE") {
+  Tree tree("");
+  const auto add = [&](const char* address, const char* name, const char* type) {
+    tree.add(std::string("pci pci0000:20/") + address +
+             " class=0x020000 vendor=8086 device=1592 driver=irdma " + "net=" + name + "n:1 rdma=" + name +
+             ":Ethernet:ACTIVE:LinkUp:" + name[4] + " node_type=" + type + "\n");
+  };
+  add("0000:20:01.0", "card1", "CA");
+  add("0000:20:02.0", "card2", "RNIC");
+  add("0000:20:03.0", "card3", "unspecified");
+  const Planned planned(tree);
+  REQUIRE(planned.fabrics.size() == 3);
+  CHECK(planned.fabrics[0].fabric == Transport::roce);
+  CHECK(planned.fabrics[1].fabric == Transport::iwarp);
+  CHECK(planned.fabrics[2].fabric == Transport::own);
+  CHECK(planned.says("Ways for iWARP"));
 }
 
 TEST_CASE("VFs that are there are recommended, with as many pods as are healthy") {

@@ -139,3 +139,11 @@ TEST_CASE("a pod of a resource with memlock needs neither root nor a capability"
   CHECK(text->find("IPC_LOCK") == std::string::npos);
   CHECK(text->find("the resource's memlock lifts the limit") != std::string::npos);
 }
+
+TEST_CASE("pods of the eRDMA configuration as its users have it are in the host's network") {
+  const auto config = parse_config(R"({"mode":"hca","deviceType":"eRDMA"})", {.file = "c.json"});
+  REQUIRE(config);
+  const auto text = make_example(*config, {.resource = "rdma/hca", .kind = "pod"});
+  REQUIRE(text);
+  CHECK(text->find("hostNetwork: true") != std::string::npos);
+}

@@ -142,6 +142,10 @@ const std::string kHealthLog =
     "dev/kmsg | 3,900,95000000,-;mlx5_core 0000:17:00.0: poll_health:825:(pid 0): device's health "
     "compromised "
     "- reached miss count\n";
+// No resource of the other cases is near it.
+const std::string kPlainCard =
+    "pci pci0000:a0/0000:a1:00.0 class=0x020000 vendor=14e4 device=1750 driver=bnxt_en net=ens7f0np0:1\n";
+
 const std::string kGidLog =
     "dev/kmsg | 3,901,1000000,-;infiniband mlx5_0: add_roce_gid GID add failed port=1 index=0\n"
     "dev/kmsg | 4,902,2000000,-;__ib_cache_gid_add: unable to add gid "
@@ -240,6 +244,17 @@ const std::vector<Case>& cases() {
        R"({"configList":[{"resourceName":"x","rdmaHcaMax":9,"selectors":{"ifNames":["eth1"]}}]})"},
       {"VF-N32", Finding::advice, "opt/cni/bin/whereabouts/\n", "whereabouts.kubeconfig is not there"},
       {"VF-N34", Finding::advice, "etc/containerd/config.toml = enable_cdi = false\n", "enable_cdi = false"},
+      {"VF-N06", Finding::fault,
+       "pci pci0000:a0/0000:a1:00.0 class=0x020000 vendor=15b3 device=101e driver=mlx5_core net=eth9:1 "
+       "rdma=mlx5_9:Ethernet:ACTIVE:LinkUp:9\n",
+       "intel.com/vf has no device: it selects VFs by their PF, and 0000:a1:00.0 (eth9, mlx5_9) was passed "
+       "through to this virtual machine, which has no PF",
+       R"({"resourceList":[{"resourceName":"vf","selectors":{"pfNames":["ens7"],"isRdma":true}}]})"},
+      {"VF-N34", Finding::fault,
+       "etc/containerd/config.toml | cdi_spec_dirs = [\"/var/cdi/static\"]\nvar/run/cdi/vfrail-a.json = {}\n",
+       "the container runtime reads CDI specs in /var/cdi/static alone (cdi_spec_dirs), and there is "},
+      {"VF-N34", Finding::good, "etc/containerd/config.toml = version = 3\n",
+       "with specs in /etc/cdi and /var/run/cdi"},
       {"VF-N35", Finding::fault,
        R"(var/run/cdi/a.json = {"kind":"x.com/net","devices":[{"name":"one"}]})"
        "\nvar/run/cdi/b.yaml = {kind: x.com/net, devices: [{name: one}]}\n",
@@ -281,6 +296,13 @@ const std::vector<Case>& cases() {
       {"VF-N44", Finding::advice, kInfiniband + kPartitions,
        "intel.com/ib selects partition 0x0005, which is not in the table of any port here",
        R"({"resourceList":[{"resourceName":"ib","selectors":{"pKeys":["0x8004","0x0005"]}}]})"},
+      {"VF-N46", Finding::advice, kPlainCard,
+       "intel.com/rdma selects nothing on this node, and one selector alone keeps out 0000:a1:00.0 "
+       "(ens7f0np0): interface is ens7f0np0, want one of [ens7f0]",
+       R"({"resourceList":[{"resourceName":"rdma","selectors":{"vendors":["14e4"],"ifNames":["ens7f0"]}}]})"},
+      {"VF-N46", Finding::good, kPlainCard, "no resource is empty for one selector alone",
+       R"({"resourceList":[{"resourceName":"rdma","selectors":{"vendors":["14e4"],"ifNames":["ens7f0np0"]}},
+                           {"resourceName":"b","selectors":{"vendors":["14e4"],"ifNames":["x"]}}]})"},
       {"VF-N45", Finding::advice, kHealthLog,
        "the kernel has logged 1 message about the health of mlx5 devices: [95 s] mlx5_core 0000:17:00.0: "
        "poll_health:825:(pid 0): device's health compromised - reached miss count"},

@@ -1,5 +1,7 @@
 #include "plugin/device/allocate/cdi.h"
 
+#include "plugin/device/config/names.h"
+
 #include <cctype>
 #include <set>
 
@@ -49,6 +51,22 @@ std::string key_of(const ResourceConfig& resource, const std::string& device) {
 }
 
 }  // namespace
+
+// ParseQualifier() and validateVendorOrClassName() of the CDI library: one that does not pass is ignored.
+TEST_CASE("every prefix that Kubernetes takes makes a vendor that CDI takes") {
+  ResourceConfig resource;
+  resource.name = "net";
+  for (const char* prefix : {"nvidia.com", "5g.example.com", "0", "a-1.b", "9-9.example.com"}) {
+    CAPTURE(prefix);
+    REQUIRE(check_resource_prefix(prefix));
+    resource.prefix = prefix;
+    const std::string kind = cdi_name(resource, "0000:03:02.1").kind;
+    const std::string vendor = kind.substr(0, kind.find('/'));
+    CHECK(std::isalpha(static_cast<unsigned char>(vendor.front())) != 0);
+    CHECK(std::isalnum(static_cast<unsigned char>(vendor.back())) != 0);
+    CHECK(vendor.ends_with(prefix));
+  }
+}
 
 TEST_CASE("devices have the kinds and names that the peers give them") {
   ResourceConfig resource = make_resource("intel.com", "sriov_net_A");

@@ -130,4 +130,23 @@ TEST_CASE("a virtual machine with eRDMA: rdma/hca as its users request it, no PF
   REQUIRE(units[0].devices.size() == 2);  // the port of the other is down
   CHECK(units[0].fault.empty());
   CHECK(units[0].devices[0]->facts.rdma[0].name == "rocep26s0");
+  CHECK(units[0].devices[0]->facts.class_code == "0x00ff00");
+}
+
+TEST_CASE("whatever has an RDMA device is a network function, also while a pod has it or it has no driver") {
+  Tree tree("");
+  tree.add(
+      "pci pci0000:20/0000:20:01.0 class=0xff0000 vendor=abcd device=0001 driver=x "
+      "rdma=x0:Ethernet:ACTIVE:LinkUp:0\n"
+      "pci pci0000:20/0000:20:02.0 class=0xff0000 vendor=abcd device=0002 driver=y\n"
+      "pci pci0000:20/0000:20:03.0 class=0x00ff00 vendor=1ded device=107f\n"
+      "pci pci0000:20/0000:20:04.0 class=0x060400 vendor=abcd device=0003\n");
+  const auto ids = [&] {
+    Texts out;
+    for (const DeviceFacts& function : tree.scan().functions) out.push_back(function.id.text());
+    return out;
+  };
+  CHECK(ids() == Texts{"0000:20:01.0", "0000:20:03.0"});
+  tree.remove("sys/devices/pci0000:20/0000:20:01.0/infiniband");
+  CHECK(ids() == Texts{"0000:20:01.0", "0000:20:03.0"});
 }

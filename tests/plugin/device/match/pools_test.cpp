@@ -117,6 +117,23 @@ TEST_CASE("a PF without VFs is advertised, but never by its name") {
         Ids{"intel.com/a: PF is none: it is a PF itself, and only VFs can match, want one of [ens7]"});
 }
 
+TEST_CASE("what was passed through to a virtual machine is not called a PF") {
+  Tree tree("");
+  tree.add(
+      "pci pci0000:20/0000:20:01.0 class=0x020000 vendor=15b3 device=101e driver=mlx5_core net=eth1:1\n"
+      "pci pci0000:20/0000:20:02.0 class=0x020000 vendor=15b3 device=101d driver=mlx5_core net=eth2:1\n");
+  const auto reason = [&](const char* selectors, const char* address) {
+    return reasons(match(config(resource("a", selectors)), tree.scan()), address).at(0);
+  };
+  CHECK(reason(R"({"pfNames":["ens7"]})", "0000:20:01.0") ==
+        "intel.com/a: PF is not on this machine: it was passed through to this virtual machine; select it by "
+        "vendors, devices, pciAddresses or macs, want one of [ens7]");
+  CHECK(reason(R"({"isPf":false})", "0000:20:01.0") ==
+        "intel.com/a: function is one without a PF on this machine, which counts as a PF, want no PF");
+  CHECK(reason(R"({"rootDevices":["0000:03:00.0"]})", "0000:20:02.0").find("it is a PF itself") !=
+        std::string::npos);
+}
+
 TEST_CASE("a function without a driver is left out with that reason") {
   const Pools pools = match(config(resource("a", "{}")), Tree("mlx5_switchdev").scan());
   CHECK(reasons(pools, "0000:03:01.2") == Ids{"no driver is bound"});

@@ -181,8 +181,11 @@ TEST_CASE("promtool accepts the metrics") {
   CHECK(has_line(text, R"(vfrail_devices_without_counters{counters="traffic",reason="silent_driver"} 1)"));
   CHECK(has_line(text, R"(vfrail_devices_without_counters{counters="rdma",reason="pod_out_of_reach"} 1)"));
   CHECK(text.find("vfrail_devices_in_use") == std::string::npos);
+  CHECK(has_line(text, "vfrail_cdi_enabled 0"));
   MetricsInput empty;
   empty.status = std::make_shared<const NodeStatus>();
+  empty.uses_cdi = true;
+  CHECK(has_line(render_metrics(empty), "vfrail_cdi_enabled 1"));
   check_with_promtool(render_metrics(empty));
 }
 

@@ -223,6 +223,16 @@ TEST_CASE("keys that no peer has are read in both lists") {
   CHECK_FALSE(plain.health.carrier);
 }
 
+TEST_CASE("preferredAllocation has no effect with bundle, which is a warning") {
+  const auto config = parse_config(listed(R"("selectors":{},"bundle":true,"preferredAllocation":"rail")"),
+                                   {.file = "c.json"});
+  REQUIRE(config);
+  CHECK(config->resources.at(0).preference == Preference::none);
+  REQUIRE(config->warnings.size() == 1);
+  CHECK(config->warnings[0].find("preferredAllocation") != std::string::npos);
+  CHECK(config->warnings[0].find("it has no effect with bundle") != std::string::npos);
+}
+
 TEST_CASE("podFiles names the files that containers get") {
   const auto files = [](const std::string& value) {
     return first(listed(R"("selectors":{},"podFiles":)" + value)).pod_files;
