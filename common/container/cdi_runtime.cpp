@@ -97,9 +97,10 @@ std::string find_missing_cdi(const SysRoot& sys, const std::string& spec) {
   const std::string folder = spec.substr(0, spec.rfind('/'));
   const bool read = runtime->support == CdiSupport::yes && runtime->reads(folder);
   if (read) return "";
-  // Kubelet's runtime can be one of these, and that containerd one that Docker uses or nobody any more.
-  for (const char* other :
-       {"etc/crio", "var/lib/rancher", "var/lib/k0s", "var/snap/microk8s", "run/cri-dockerd.sock"}) {
+  // Kubelet's runtime can be one of these, and that containerd one that Docker uses or nobody any more. Not
+  // by CRI-O's folder, which the DaemonSet's mount makes.
+  for (const char* other : {"run/crio/crio.sock", "var/lib/rancher", "var/lib/k0s", "var/snap/microk8s",
+                            "run/cri-dockerd.sock"}) {
     if (!runtime->is_kubelets && sys.exists(other).value_or(true)) return "";
   }
   if (runtime->support == CdiSupport::no) return runtime->why;

@@ -376,12 +376,12 @@ plain() {
         <<< "{\"cniVersion\": \"1.0.0\", \"name\": \"rails\", \"type\": \"vfrail\", \"deviceID\": \"$vf\"${extra-}}"
 }
 # The exact numbers are the kernel's floor and what vfrail-cni has to know before it acts; more of either is a decision.
-# 12 of ADD are the netdev, default routes over it in both families, the RDMA mode, the list of RDMA devices, its name and
+# 13 of ADD are the netdev, the host's addresses on it, default routes over it in both families, the RDMA mode, the list of RDMA devices, its name and
 # its alternative name in the pod, both moves, the netdev as the pod sees it, and the pod's default routes in both families,
-# for the pod's files. 16 of DEL: the RDMA devices in the pod,
+# for the pod's files. 15 of DEL: the RDMA devices in the pod,
 # their move, and the devices in the host; the netdev in the pod, its old name in the host, the renaming, which is done before
-# the move so that udev sees one name, the move; what stands on it (the netdev, and a dump of the other namespace); what it
-# is in the host now, and the six groups of ethtool's settings that igbvf has, to compare with the baseline. In shared mode
+# the move so that udev sees one name, the move; what it is in the host now (what stands on it is asked of the kernel by bpf(2)),
+# and the six groups of ethtool's settings that igbvf has, to compare with the baseline. In shared mode
 # the RDMA device stays where it is.
 declare -A messages=([exclusive ADD]=13 [exclusive DEL]=15 [shared ADD]=11 [shared DEL]=12)
 declare -A set_links=([ADD]=1 [DEL]=2) link_dumps=([ADD]=0 [DEL]=0)

@@ -34,6 +34,7 @@ TEST_CASE("a device whose container would not get its nodes, because CDI is off,
   CdiNode node;
   node.allocate_by_cdi();
   const std::string before = node.world.snapshot();
+  std::filesystem::create_directories(node.dir.path("root/etc/crio"));  // as the DaemonSet's mount does
   node.configure_containerd("version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\n  enable_cdi = false\n");
   const auto refused = node.add(kConf);
   REQUIRE_FALSE(refused);
@@ -56,7 +57,8 @@ TEST_CASE("a device whose container would not get its nodes, because CDI is off,
     std::filesystem::remove(node.dir.path("root/etc/containerd/config.toml"));
   }
   SECTION("unless kubelet may use another runtime") {
-    std::filesystem::create_directories(node.dir.path("root/etc/crio"));
+    std::filesystem::create_directories(node.dir.path("root/run/crio"));
+    std::ofstream(node.dir.path("root/run/crio/crio.sock")).close();
   }
   CHECK(node.add(kConf));
 }
