@@ -128,7 +128,7 @@ TEST_CASE("A runtime without CDI is certain only if no import and no other runti
   CHECK(missing().empty());
   configure("enable_cdi = false\n");
   CHECK_FALSE(missing().empty());
-  std::filesystem::create_directories(node.folder.path(GENERATE("etc/crio", "var/lib/rancher")));
+  std::filesystem::create_directories(node.folder.path(GENERATE("run/crio/crio.sock", "var/lib/rancher")));
   CHECK(missing().empty());
 }
 
