@@ -77,6 +77,8 @@ lab_up() {
     esac || return
     # shellcheck disable=SC2086
     if [ "$fabric" = infiniband ]; then
+        # The order in which the kernel would probe the functions is another from boot to boot.
+        echo 0 > /sys/bus/pci/drivers_autoprobe
         modprobe -a ib_uverbs ib_umad rdma_ucm $ipoib && modprobe ib_lab $hca && add_adapters "$count"
     else
         [ "$rdma" = none ] || { modprobe -a rdma_rxe ib_uverbs ib_umad rdma_ucm && modprobe rdma_lab_shim $shim; } || return
@@ -97,6 +99,8 @@ add_nics() {
 }
 add_adapters() {
     local pf vf
+    for pf in $(pfs); do echo "$pf" > /sys/bus/pci/drivers_probe || return; done
+    echo 1 > /sys/bus/pci/drivers_autoprobe
     for pf in $(pfs); do
         [ "$1" -eq 0 ] || echo "$1" > "$pci/$pf/sriov_numvfs" || return
         for vf in "$pf" $(vfs "$pf"); do eventually rdmadev "$vf" > /dev/null || return; done

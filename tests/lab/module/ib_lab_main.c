@@ -328,8 +328,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *out, str
 	out->max_mcast_qp_attach = MAX_GROUPS_OF_QP;
 	out->max_total_mcast_qp_attach = 65536;
 	out->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
-	/* With this IPoIB offers to set the VFs: "ip link set ib0 vf 0 port_guid ...". */
-	if (!hca->pf)
+	/* Without this IPoIB offers to set the function's VFs: "ip link set ib0 vf 0 port_guid ...". */
+	if (hca->pf)
 		out->kernel_cap_flags |= IBK_VIRTUAL_FUNCTION;
 	return 0;
 }
