@@ -119,4 +119,38 @@ Result<std::optional<Link>> find_link_in_host(const Record& record, const World&
   return record.link ? find_its_link(record, world) : std::optional<Link>();
 }
 
+namespace {
+
+// The ports of an adapter share the device below them. What an interface of IPoIB keeps of its address are
+// the subnet and the port's GUID.
+bool has_its_port(const LinkBefore& before, const Link& link) {
+  const auto& old = before.mac.bytes;
+  return link.ipoib() && std::equal(old.begin() + 4, old.end(), link.mac.bytes.begin() + 4);
+}
+
+// Nobody has started in the pod yet, so every interface of the device there is a port's.
+Result<std::optional<Link>> find_ipoib_in_pod(const LinkBefore& before, Kernel& pod) {
+  std::vector<Link> all = TRY(pod.links(), "find the IPoIB interface in the pod");
+  std::erase_if(all, [&](const Link& one) {
+    return !one.ipoib() || before.parent_device.empty() || one.parent_device != before.parent_device;
+  });
+  if (all.size() > 1) std::erase_if(all, [&](const Link& one) { return !has_its_port(before, one); });
+  return all.size() == 1 ? std::optional<Link>(std::move(all.front())) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<NewIpoib>> find_new_ipoib(const Record& record, const LinkBefore& before, Kernel& pod,
+                                               const World& world) {
+  const auto device = TRY(read_device(world.sys, *record.device, Facts::dev_ports)).value_or(Device());
+  for (const Netdev& netdev : device.netdevs) {
+    if (netdev.dev_port != record.port) continue;
+    // None under this name: udev is renaming it, and the change of its name is one to look again for.
+    auto link = TRY(world.host.find_link(netdev.name));
+    if (link && link->ipoib()) return std::optional<NewIpoib>({std::move(*link), false});
+  }
+  auto link = TRY(find_ipoib_in_pod(before, pod));
+  return link ? std::optional<NewIpoib>({std::move(*link), true}) : std::nullopt;
+}
+
 }  // namespace vfrail::cni

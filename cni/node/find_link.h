@@ -17,6 +17,16 @@ Result<std::optional<Link>> find_link_in_pod(const Record& record, Kernel& pod);
 // The record's netdev in the host; no value while it is in another namespace, or if it has none.
 Result<std::optional<Link>> find_link_in_host(const Record& record, const World& world);
 
+// The IPoIB interface that the move of its RDMA device has created again, and whether it is in the pod: since
+// Linux 6.17 it is made in the namespace of that device, before in the host. `before` is the one that it
+// replaces. No value if neither has it yet.
+struct NewIpoib {
+  Link link;
+  bool in_pod = false;
+};
+Result<std::optional<NewIpoib>> find_new_ipoib(const Record& record, const LinkBefore& before, Kernel& pod,
+                                               const World& world);
+
 // What neither a move nor a pod changes is equal: the device below, the kind and the lower interface.
 // Interfaces of one kind on one parent share these, so more is needed to identify one of them.
 bool is_such(const LinkBefore& before, const Link& link);

@@ -77,7 +77,8 @@ struct AttachPlan {
   uint32_t reported_mtu = 0;               // and the MTU; 0: unknown
   std::vector<std::string> warnings;       // what the network asks for in vain, a sentence each
 
-  // IPoIB's netdev is a client of the RDMA device: each move of that device creates it again, in the host.
+  // IPoIB's netdev is a client of the RDMA device: each move of that device creates it again, in the host or,
+  // since Linux 6.17, where that device is.
   bool ipoib() const { return link && link->ipoib(); }
 };
 

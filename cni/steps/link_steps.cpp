@@ -195,25 +195,25 @@ Result<> finish_without_mac(const Record& record, LinkChange change, Kernel& hos
 
 }  // namespace
 
-Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record) {
+Result<Link> move_link(Kernel& from, Kernel& pod, const AttachPlan& plan, const Record& record) {
   const LinkBefore& before = *plan.link;
   for (const std::string& name : plan.own_altnames) {
-    TRY(host.remove_altname(before.index, name), before.name);
+    TRY(from.remove_altname(before.index, name), before.name);
   }
   LinkChange change;
-  change.netns_fd = pod.netns_fd();
+  if (&from != &pod) change.netns_fd = pod.netns_fd();
   change.name = plan.ifname;
   change.mac = plan.mac;
   change.mtu = plan.mtu;
   plan.settings.put_into(change);
   change.up = true;
   change.eui64 = plan.eui64;
-  auto moved = host.change_link(before.index, change);
+  auto moved = from.change_link(before.index, change);
   if (!moved && change.eui64 && moved.error().sys == EAFNOSUPPORT) {  // a kernel without IPv6
     change.eui64 = false;
-    moved = host.change_link(before.index, change);
+    moved = from.change_link(before.index, change);
   }
-  if (!moved && change.mac) moved = finish_without_mac(record, change, host, pod, std::move(moved).error());
+  if (!moved && change.mac) moved = finish_without_mac(record, change, from, pod, std::move(moved).error());
   TRY(with_id(ErrorId::link_setting_refused, std::move(moved)),
       "move " + before.name + " into the pod as " + plan.ifname);
   // The index can have changed: another link of the pod may have had it.
@@ -224,6 +224,32 @@ Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const 
                      " into the pod, which has no " + plan.ifname +
                      ": a program in it has renamed or moved the interface; delete the pod"};
   return std::move(*link);
+}
+
+Result<NewIpoib> wait_for_new_ipoib(const Record& record, const LinkBefore& before, Kernel& pod,
+                                    World& world) {
+  // Only a change in the host ends a wait there, and the interface can come in the pod.
+  constexpr std::chrono::milliseconds kAtMost{20};
+  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
+  std::optional<NewIpoib> now;
+  for (;;) {
+    const auto next = std::min(deadline, std::chrono::steady_clock::now() + kAtMost);
+    auto found = world.host.wait_for_link(next, [&]() -> Result<bool> {
+      now = TRY(find_new_ipoib(record, before, pod, world));
+      return now.has_value();
+    });
+    if (found) return *std::move(now);
+    const bool in_time = std::chrono::steady_clock::now() < deadline;
+    if (found.error().code == Errc::timeout && in_time) continue;
+    return std::move(found.error()).in("wait for the IPoIB interface of " + record.device_key);
+  }
+}
+
+Result<NewIpoib> bring_ipoib_to_host(const Record& record, const NewIpoib& now, const LinkBefore& before,
+                                     Kernel& pod, World& world) {
+  const LinkChange back{.netns_fd = world.host.netns_fd(), .name = kFallbackName};
+  TRY(pod.change_link(now.link.index, back), "bring " + now.link.name + " to the host, to tune it");
+  return wait_for_new_ipoib(record, before, pod, world);
 }
 
 Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world) {

@@ -4,6 +4,7 @@
 // The inverse depends on what it finds alone: it can run whether its step ran, half ran, or did not run.
 #pragma once
 
+#include "cni/node/find_link.h"
 #include "cni/node/world.h"
 #include "cni/plan/plan.h"
 #include "cni/record/record.h"
@@ -15,8 +16,15 @@
 namespace vfrail::cni {
 
 // Moves, renames, sets MAC, MTU, queue length and flags and sets up, in one request. Returns the link as it
-// is in the pod.
-Result<Link> move_link(Kernel& host, Kernel& pod, const AttachPlan& plan, const Record& record);
+// is in the pod. `from` is the pod itself if the kernel has made the interface there (IPoIB).
+Result<Link> move_link(Kernel& from, Kernel& pod, const AttachPlan& plan, const Record& record);
+// Waits for the IPoIB interface that the move of its RDMA device creates again in the place of `before`, in
+// the host or in the pod; and moves one that is in the pod to the host, where the pod's network is to tune
+// it.
+Result<NewIpoib> wait_for_new_ipoib(const Record& record, const LinkBefore& before, Kernel& pod,
+                                    World& world);
+Result<NewIpoib> bring_ipoib_to_host(const Record& record, const NewIpoib& now, const LinkBefore& before,
+                                     Kernel& pod, World& world);
 // Waits in the pod for the address that the PF has set, which some netdevs get a moment later, by a message
 // of the driver. Returns the link as it is then.
 Result<Link> wait_for_mac(const AttachPlan& plan, Link link, Kernel& pod, World& world);

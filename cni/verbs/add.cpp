@@ -157,21 +157,21 @@ Result<AttachPlan> plan_again(const Request& request, const NetConf& conf, Kerne
   return plan;
 }
 
-// Waits for the IPoIB interface that the RDMA device's move has created again.
-Result<> follow_ipoib(const Record& record, AttachPlan& plan, World& world) {
-  const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
-  auto found = world.host.wait_for_link(deadline, [&]() -> Result<bool> {
-    const auto device = TRY(read_device(world.sys, *record.device, Facts::dev_ports)).value_or(Device());
-    for (const Netdev& netdev : device.netdevs) {
-      const auto link = TRY(world.host.find_link(netdev.name));
-      if (!link || !link->ipoib()) continue;
-      plan.link->name = link->name;
-      plan.link->index = link->index;
-      return true;
-    }
-    return false;
+// The IPoIB interface that the RDMA device's move has created again becomes the plan's. Returns the namespace
+// that has it.
+Result<Kernel*> follow_ipoib(const Record& record, const LinkConf& wanted, AttachPlan& plan, Kernel& pod,
+                             World& world) {
+  NewIpoib now = TRY(wait_for_new_ipoib(record, *plan.link, pod, world));
+  // Tuning goes by the host's sysfs.
+  if (now.in_pod && !plan.tuning.empty()) now = TRY(bring_ipoib_to_host(record, now, *plan.link, pod, world));
+  plan.link->name = now.link.name;
+  plan.link->index = now.link.index;
+  const auto& has = now.link.altnames;
+  std::erase_if(plan.own_altnames, [&](const std::string& name) {
+    return std::find(has.begin(), has.end(), name) == has.end();
   });
-  return found ? found : std::move(found.error()).in("wait for the IPoIB interface of " + record.device_key);
+  plan.mtu = wanted.mtu && *wanted.mtu != now.link.mtu ? wanted.mtu : std::nullopt;
+  return now.in_pod ? &pod : &world.host;
 }
 
 // The kernel's part, in the order that drivers need. The netdev as the pod has it, if there is one.
@@ -183,13 +183,14 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
     TRY(world.rebind(world.sys, *record.device), "have the driver take the GUID over");
     plan = TRY(plan_again(request, conf, pod, world, record));
   }
+  Kernel* from = &world.host;
   if (plan.ipoib() && !record.rdma.empty()) {
     TRY(move_rdma(record, plan, pod, world));
-    TRY(follow_ipoib(record, plan, world));
+    from = TRY(follow_ipoib(record, conf.link, plan, pod, world));
   }
   if (plan.link) TRY(tune_device(*plan.link, plan.tuning, world));
   std::optional<Link> link;
-  if (plan.link) link = TRY(move_link(world.host, pod, plan, record));
+  if (plan.link) link = TRY(move_link(*from, pod, plan, record));
   if (link && link->index != plan.link->index) {
     // Another interface of the pod already had the index. Otherwise it is saved with what the pod has got.
     Record now = record;

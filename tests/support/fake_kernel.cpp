@@ -394,7 +394,7 @@ class FakeKernel : public Kernel {
       if (world_.rdma_name_in_use(rdma, rdma.device.name, netns_fd - kFdOffset)) return refuse(EEXIST);
       rdma.netns = netns_fd - kFdOffset;
       world_.renumber(rdma);
-      world_.recreate_ipoib(rdma.pci);
+      world_.recreate_ipoib(rdma);
       world_.write_sysfs();
       return world_.leave();
     }
@@ -548,7 +548,7 @@ void FakeWorld::reset(FakeLink& link) {
 }
 
 // What is left is what the driver makes: a new index, its default name and settings, in the host.
-void FakeWorld::recreate_netdev(const std::string& pci) {
+void FakeWorld::recreate_netdev(const std::string& pci, int netns) {
   for (bool found = true; found;) {  // what stands on it ends with it
     const auto upper = std::find_if(links_.begin(), links_.end(), [&](const auto& one) {
       return one->stands_on != nullptr && one->stands_on->link.parent_device == pci;
@@ -563,10 +563,10 @@ void FakeWorld::recreate_netdev(const std::string& pci) {
     std::erase_if(routes_[one->netns], [&](const Route& route) { return route.link == one->link.index; });
     one->netns = -1;  // its names and index are free
     for (int i = 0;
-         name_in_use(kHost, name = (one->link.type == 32 ? "ib" : "eth") + std::to_string(i), nullptr); ++i) {
+         name_in_use(netns, name = (one->link.type == 32 ? "ib" : "eth") + std::to_string(i), nullptr); ++i) {
     }
     one->programs.clear();
-    fresh.index = free_index(kHost);
+    fresh.index = free_index(netns);
     fresh.name = *IfName::parse(name);
     fresh.type = one->link.type;
     fresh.mac = one->link.mac;
@@ -583,16 +583,16 @@ void FakeWorld::recreate_netdev(const std::string& pci) {
     }
     one->link = fresh;
     one->addresses.clear();
-    one->netns = kHost;
+    one->netns = netns;
   }
 }
 
 // ipoib_remove_one() and ipoib_add_one(): a client of the RDMA device, so it goes and comes with each move.
-void FakeWorld::recreate_ipoib(const std::string& pci) {
+void FakeWorld::recreate_ipoib(const FakeRdma& rdma) {
   const bool ipoib = std::any_of(links_.begin(), links_.end(), [&](const auto& one) {
-    return one->link.parent_device == pci && one->link.type == 32;
+    return one->link.parent_device == rdma.pci && one->link.type == 32;
   });
-  if (ipoib) recreate_netdev(pci);
+  if (ipoib) recreate_netdev(rdma.pci, ipoib_beside_rdma ? rdma.netns : kHost);
 }
 
 void FakeWorld::give_to_vfio(const std::string& pci) {
@@ -814,6 +814,7 @@ void FakeWorld::end_netns(const std::string& path) {
       rdma.device.name = RdmaName("ibdev" + std::to_string(rdma.device.index));
     rdma.netns = kHost;
     renumber(rdma);
+    recreate_ipoib(rdma);
   }
   routes_.erase(netns);
   rules_.erase(netns);

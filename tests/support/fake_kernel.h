@@ -146,6 +146,8 @@ class FakeWorld {
   RdmaNetnsMode rdma_mode = RdmaNetnsMode::exclusive;
   // Names of RDMA devices are unique in a namespace only, as since Linux 7.
   bool rdma_names_by_netns = false;
+  // IPoIB makes its netdev in the namespace of the RDMA device, as since Linux 6.17, and not in the host.
+  bool ipoib_beside_rdma = false;
   // Drivers have no file "unbind" (suppress_bind_attrs).
   bool keeps_drivers_bound = false;
   // Namespaces (of add_netns()) in which a link-local address is not made of the MAC.
@@ -192,8 +194,8 @@ class FakeWorld {
   VfSettings* find_vf(const std::string& pci);
   // Setting a VF down resets it, and it then gets its address from its PF (igbvf_down()).
   void reset(FakeLink& link);
-  void recreate_netdev(const std::string& pci);
-  void recreate_ipoib(const std::string& pci);
+  void recreate_netdev(const std::string& pci, int netns = kHost);
+  void recreate_ipoib(const FakeRdma& rdma);
   void write_sysfs() const;
 
   std::string root_;

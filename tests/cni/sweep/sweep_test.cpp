@@ -42,11 +42,13 @@ constexpr FaultScene kVfSettings{
     R"("vlanProto":"802.1ad","spoofchk":"off","min_tx_rate":10,"max_tx_rate":1000,)"
     R"("link_state":"enable",)"};
 constexpr FaultScene kInfiniband{"an InfiniBand VF with a GUID", R"("guid":"00:11:22:33:44:55:66:77",)"};
+constexpr FaultScene kIpoibInPod{"an InfiniBand VF whose interface the kernel makes in the pod (Linux 6.17)",
+                                 kInfiniband.keys};
 constexpr FaultScene kRenamed{"two RDMA devices with names of the pod's own",
                               R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
 constexpr FaultScene kCdi{"a VF whose container gets its nodes by CDI",
                           R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
-const FaultScene kScenes[] = {kPlain, kVfSettings, kInfiniband, kRenamed, kCdi};
+const FaultScene kScenes[] = {kPlain, kVfSettings, kInfiniband, kIpoibInPod, kRenamed, kCdi};
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const size_t at = text.find(what);
@@ -73,7 +75,8 @@ struct FaultNode : FakeNode {
   }
 
   void add_devices() {
-    const bool ib = scene.name == kInfiniband.name;
+    const bool ib = scene.keys == kInfiniband.keys;
+    world.ipoib_beside_rdma = scene.name == kIpoibInPod.name;
     const char* pf = scene.name == kPlain.name ? "" : "0000:21:00.0";
     if (*pf != 0) world.add_pf(pf, "enp1s0f0");
     for (const auto& [pci, name] : {std::pair(kVf, "enp1s0f0v0"), std::pair("0000:21:10.2", "enp1s0f0v1")}) {
@@ -354,16 +357,51 @@ TEST_CASE("CHECK names each setting of a VF that is no longer what was asked for
 }
 
 TEST_CASE("an InfiniBand VF gets its GUID by rebinding its driver, and the old one is restored") {
-  const std::string before = pristine(kInfiniband);
-  FaultNode node(kInfiniband);
+  const FaultScene scene = GENERATE(kInfiniband, kIpoibInPod);
+  const bool ends_before_del = GENERATE(false, true);
+  INFO(scene.name);
+  FaultNode untouched(scene);
+  REQUIRE(RecordStore::open(untouched.dir.path("state"), untouched.dir.path("locks")));
+  FaultNode node(scene);
   const auto added = node.add("c1", "/run/netns/a");
+  INFO((added ? "" : added.error().text));
   REQUIRE(added);
   CHECK(added->mac.ends_with("00:11:22:33:44:55:66:77"));
   CHECK(node.world.vf(kVf).port_guid == parse_guid("00:11:22:33:44:55:66:77"));
   CHECK(node.world.snapshot().find("netns 2 link net1 ") != std::string::npos);
   CHECK(node.world.snapshot().find("netns 2 rdma mlx5_0") != std::string::npos);
+  if (ends_before_del) {
+    untouched.world.end_netns("/run/netns/a");
+    node.world.end_netns("/run/netns/a");
+  }
   REQUIRE(node.del("c1", "/run/netns/a"));
-  CHECK(node.everything() == before);
+  CHECK(node.everything() == untouched.everything());
+}
+
+TEST_CASE("the IPoIB interface that a move creates again is found where the kernel makes it") {
+  FaultNode node(kIpoibInPod);
+  SECTION("the pod has one of the kernel's name") { node.world.add_veth(2, "ib0"); }
+  SECTION("the network tunes it, by the host's sysfs") {
+    node.scene.keys = R"("guid":"00:11:22:33:44:55:66:77","rps":"1",)";
+  }
+  SECTION("in the host") { node.world.ipoib_beside_rdma = false; }
+  const std::string before = node.world.snapshot();
+  const auto added = node.add("c1", "/run/netns/a");
+  INFO((added ? "" : added.error().text));
+  REQUIRE(added);
+  CHECK(node.world.snapshot().find("netns 2 link net1 ") != std::string::npos);
+  REQUIRE(node.del("c1", "/run/netns/a"));
+  CHECK(node.world.snapshot() == before);
+}
+
+TEST_CASE("a recreated IPoIB interface gets the MTU of the network again, though the one before had it") {
+  FaultNode node(GENERATE(kInfiniband, kIpoibInPod));
+  node.world.link("enp1s0f0v0").mtu = 4092;
+  node.scene.keys = R"("mtu":4092,)";
+  const auto added = node.add("c1", "/run/netns/a");
+  INFO((added ? "" : added.error().text));
+  REQUIRE(added);
+  CHECK(added->mtu == 4092);
 }
 
 TEST_CASE("where the PF reports no GUID, or 0, the VF gets that of its interface back, else none") {

@@ -46,19 +46,28 @@ rebind() {
 # lab_up COUNT [--rdma exclusive|shared|none] [--shim PARAMETERS]: COUNT VFs on each PF, bound and named, with an RDMA
 # device mlx5_N each, in the order of PCI addresses. --rdma is the node's network namespace mode (default exclusive).
 # --shim 'movable=0', say, leaves out a part of what the test module does. May be called once.
+# lab_up COUNT --fabric infiniband [--rdma exclusive|shared] [--ipoib no] [--hca PARAMETERS]: InfiniBand adapters in the place
+# of the NICs; PFs have RDMA devices as well, mlx5_0 and on. --ipoib no: IPoIB is not loaded. --hca: parameters of ib_lab.
 lab_up() {
-    local count=$1 rdma=exclusive shim='' pf vf n=0
+    local count=$1 fabric=roce rdma=exclusive shim='' hca='' ipoib=ib_ipoib
     shift
     while [ $# -gt 0 ]; do
         case $1 in
+            --fabric) fabric=$2 ;;
             --rdma) rdma=$2 ;;
             --shim) shim=$2 ;;
+            --hca) hca=$2 ;;
+            --ipoib) [ "$2" != no ] || ipoib='' ;;
             *) echo "lab_up: no option $1" >&2; return 2 ;;
         esac
         shift 2
     done
-    # The VF's driver first, so that VFs have it the moment they are there.
-    modprobe igbvf && modprobe igb || return
+    case $fabric in
+        # The VF's driver first, so that VFs have it the moment they are there.
+        roce) modprobe igbvf && modprobe igb || return ;;
+        infiniband) ;;
+        *) echo "lab_up: no fabric $fabric" >&2; return 2 ;;
+    esac
     case $rdma in
         # The mode as a parameter: once there is another namespace, the kernel no longer changes it.
         exclusive) modprobe ib_core netns_mode=0 ;;
@@ -66,18 +75,37 @@ lab_up() {
         none) ;;
         *) echo "lab_up: no mode $rdma" >&2; return 2 ;;
     esac || return
-    if [ "$rdma" != none ]; then
-        # shellcheck disable=SC2086
-        modprobe -a rdma_rxe ib_uverbs ib_umad rdma_ucm && modprobe rdma_lab_shim $shim || return
+    # shellcheck disable=SC2086
+    if [ "$fabric" = infiniband ]; then
+        # The order in which the kernel would probe the functions is another from boot to boot.
+        echo 0 > /sys/bus/pci/drivers_autoprobe
+        modprobe -a ib_uverbs ib_umad rdma_ucm $ipoib && modprobe ib_lab $hca && add_adapters "$count"
+    else
+        [ "$rdma" = none ] || { modprobe -a rdma_rxe ib_uverbs ib_umad rdma_ucm && modprobe rdma_lab_shim $shim; } || return
+        add_nics "$count" "$rdma"
     fi
+}
+add_nics() {
+    local pf vf n=0
     for pf in $(pfs); do
         # Up before there are VFs: they ask the PF for their MAC address.
         ip link set "$(netdev "$pf")" up || return
-        [ "$count" -eq 0 ] || echo "$count" > "$pci/$pf/sriov_numvfs" || return
+        [ "$1" -eq 0 ] || echo "$1" > "$pci/$pf/sriov_numvfs" || return
         for vf in $(vfs "$pf"); do
-            [ "$rdma" = none ] || rdma link add "mlx5_$n" type rxe netdev "$(netdev "$vf")" || return
+            [ "$2" = none ] || rdma link add "mlx5_$n" type rxe netdev "$(netdev "$vf")" || return
             n=$((n + 1))
         done
+    done
+}
+add_adapters() {
+    local pf vf
+    for pf in $(pfs); do echo "$pf" > /sys/bus/pci/drivers_probe || return; done
+    echo 1 > /sys/bus/pci/drivers_autoprobe
+    for pf in $(pfs); do
+        [ "$1" -eq 0 ] || echo "$1" > "$pci/$pf/sriov_numvfs" || return
+        for vf in "$pf" $(vfs "$pf"); do eventually rdmadev "$vf" > /dev/null || return; done
+        # IPoIB sets VFs through a PF's interface whether it is up or not; this is for traffic.
+        ! netdev "$pf" > /dev/null 2>&1 || ip link set "$(netdev "$pf" | head -n 1)" up || return
     done
 }
 

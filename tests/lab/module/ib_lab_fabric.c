@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ib_lab: the fabric. One subnet that every adapter of the machine is plugged
+ * into, whatever network namespace it is in: a packet is copied from the work
+ * request of the sender into that of the receiver. At SM_LID a subnet
+ * administration answers what IPoIB and the connection manager ask: paths and
+ * multicast groups. Ports have counters, as a performance agent reports them.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_pma.h>
+#include <rdma/ib_sa.h>
+
+#include "ib_lab.h"
+
+#define MAX_PACKET (80 * 1024)	/* IPoIB's largest, in connected mode, is 64 KiB */
+#define GRH_BYTES 40
+
+struct packet {
+	const u8 *data;
+	u32 length;
+	u16 source_lid;
+	u16 pkey;
+	u32 source_qpn;
+	u8 sl;
+	bool has_grh;
+	union ib_gid source, target;
+};
+
+static u8 buffer[MAX_PACKET];	/* under lab_lock */
+
+static bool same_partition(const struct lab_qp *qp, u16 pkey)
+{
+	/* Management has no partition: an answer to a port without a key has to arrive. */
+	return qp->type == IB_QPT_GSI || (lab_pkeys[qp->pkey_index] & 0x7fff) == (pkey & 0x7fff);
+}
+
+static bool can_receive(const struct lab_qp *qp)
+{
+	return qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD ||
+	       qp->state == IB_QPS_SQE;
+}
+
+/* A datagram comes behind room for a GRH, whether it has one or not. */
+static int deliver(struct lab_qp *qp, const struct packet *packet)
+{
+	const bool datagram = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
+	const u32 head = datagram ? GRH_BYTES : 0;
+	u8 grh[GRH_BYTES] = {};
+	struct lab_receive *one;
+	struct ib_wc wc = {};
+	u32 done = 0, total = head + packet->length;
+	int i;
+
+	if (!can_receive(qp) || !same_partition(qp, packet->pkey) || list_empty(&qp->receives))
+		return -ENOBUFS;
+	one = list_first_entry(&qp->receives, struct lab_receive, entry);
+	list_del(&one->entry);
+	if (packet->has_grh) {
+		grh[0] = 0x60;
+		grh[4] = packet->length >> 8;
+		grh[5] = packet->length;
+		grh[6] = 0x1b;
+		grh[7] = 64;
+		memcpy(grh + 8, &packet->source, 16);
+		memcpy(grh + 24, &packet->target, 16);
+	}
+	for (i = 0; i < one->count && done < total; i++) {
+		u8 *to = (u8 *)(uintptr_t)one->sge[i].addr;
+		u32 room = one->sge[i].length, part;
+
+		while (room && done < total) {
+			part = min(room, (done < head ? head : total) - done);
+			memcpy(to, done < head ? grh + done : packet->data + (done - head), part);
+			to += part;
+			room -= part;
+			done += part;
+		}
+	}
+	wc.wr_id = one->wr_id;
+	wc.status = done < total ? IB_WC_LOC_LEN_ERR : IB_WC_SUCCESS;
+	wc.opcode = IB_WC_RECV;
+	wc.qp = &qp->ib;
+	wc.byte_len = total;
+	wc.src_qp = packet->source_qpn;
+	wc.slid = packet->source_lid;
+	wc.sl = packet->sl;
+	wc.wc_flags = packet->has_grh && datagram ? IB_WC_GRH : 0;
+	wc.port_num = qp->port->number;
+	kfree(one);
+	lab_complete(qp->ib.recv_cq, &wc);
+	qp->port->counters.rcv_packets++;
+	qp->port->counters.rcv_bytes += packet->length;
+	return 0;
+}
+
+/* ---- Who is where ---- */
+
+static bool is_on_fabric(const struct lab_port *port)
+{
+	return port->number && port->state == IB_PORT_ACTIVE;
+}
+
+static struct lab_port *find_port(u16 lid, u64 guid)
+{
+	struct lab_hca *hca;
+	int i;
+
+	list_for_each_entry(hca, &lab_hcas, entry) {
+		for (i = 0; i < MAX_PORTS; i++) {
+			struct lab_port *port = &hca->ports[i];
+
+			if (is_on_fabric(port) && (lid ? port->lid == lid : guid && port->guid == guid))
+				return port;
+		}
+	}
+	return NULL;
+}
+
+static struct lab_qp *find_qp(const struct lab_port *port, u32 number)
+{
+	struct lab_qp *qp;
+
+	list_for_each_entry(qp, &port->hca->qps, entry) {
+		if (qp->ib.qp_num == number && qp->port == port)
+			return qp;
+	}
+	return NULL;
+}
+
+static bool is_member(const struct lab_qp *qp, const union ib_gid *group)
+{
+	int i;
+
+	for (i = 0; i < qp->groups; i++) {
+		if (memcmp(&qp->group[i], group, sizeof(*group)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void deliver_to_group(const struct packet *packet)
+{
+	struct lab_hca *hca;
+	struct lab_qp *qp;
+
+	list_for_each_entry(hca, &lab_hcas, entry) {
+		list_for_each_entry(qp, &hca->qps, entry) {
+			if (qp->port && is_on_fabric(qp->port) && is_member(qp, &packet->target))
+				deliver(qp, packet);
+		}
+	}
+}
+
+/* ---- The subnet administration ---- */
+
+struct sa_head {
+	struct ib_mad_hdr mad;
+	u8 rmpp[12];
+	__be64 sm_key;
+	__be16 attr_offset;
+	__be16 reserved;
+	__be64 comp_mask;
+} __packed;
+
+struct sa_path {
+	__be64 service;
+	union ib_gid dgid, sgid;
+	__be16 dlid, slid;
+	u8 hops[4], tclass, numb_path;
+	__be16 pkey, sl;
+	u8 mtu, rate, life_time, preference;
+} __packed;
+
+struct sa_member {
+	union ib_gid mgid, port_gid;
+	__be32 qkey;
+	__be16 mlid;
+	u8 mtu, tclass;
+	__be16 pkey;
+	u8 rate, life_time;
+	__be32 sl_flow_hop;
+	u8 scope_state;
+} __packed;
+
+#define SA_EXACTLY (2 << 6)	/* before a value of MTU, rate or life time */
+#define SA_NO_RECORDS cpu_to_be16(0x0300)
+#define SA_NO_ATTRIBUTE cpu_to_be16(0x000c)
+#define IPOIB_QKEY 0x0b1b
+#define FULL_MEMBER 1
+
+/* One number for each group, for as long as the module is there. */
+static u16 group_lid(const union ib_gid *mgid)
+{
+	static union ib_gid known[1024];
+	static u16 count;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		if (memcmp(&known[i], mgid, sizeof(*mgid)) == 0)
+			return 0xc000 + i;
+	}
+	if (count == ARRAY_SIZE(known))
+		return 0xc000 + count - 1;
+	known[count] = *mgid;
+	return 0xc000 + count++;
+}
+
+static __be16 answer_path(struct sa_path *path, const struct lab_port *from)
+{
+	const struct lab_port *to = find_port(0, be64_to_cpu(path->dgid.global.interface_id));
+
+	if (!to)
+		return SA_NO_RECORDS;
+	path->dlid = cpu_to_be16(to->lid);
+	path->slid = cpu_to_be16(from->lid);
+	path->numb_path = 0x81;		/* reversible */
+	if (!path->pkey)
+		path->pkey = cpu_to_be16(lab_pkeys[0]);
+	path->mtu = SA_EXACTLY | IB_MTU_2048;
+	path->rate = SA_EXACTLY | IB_RATE_10_GBPS;
+	path->life_time = SA_EXACTLY | 18;
+	return 0;
+}
+
+static __be16 answer_member(struct sa_member *member)
+{
+	member->mlid = cpu_to_be16(group_lid(&member->mgid));
+	member->qkey = cpu_to_be32(IPOIB_QKEY);
+	if (!member->pkey)
+		member->pkey = cpu_to_be16(lab_pkeys[0]);
+	member->mtu = SA_EXACTLY | IB_MTU_2048;
+	member->rate = SA_EXACTLY | IB_RATE_10_GBPS;
+	member->life_time = SA_EXACTLY | 18;
+	member->scope_state = 0x20 | FULL_MEMBER;
+	return 0;
+}
+
+static void answer_sa(struct lab_qp *qp, const struct packet *question)
+{
+	struct packet answer = {
+		.data = buffer, .length = IB_MGMT_MAD_SIZE, .source_lid = SM_LID, .source_qpn = 1,
+	};
+	struct sa_head *head = (void *)buffer;
+	void *record = head + 1;
+	const u8 method = head->mad.method;
+	const u16 attribute = be16_to_cpu(head->mad.attr_id);
+
+	if (question->length != IB_MGMT_MAD_SIZE || head->mad.mgmt_class != IB_MGMT_CLASS_SUBN_ADM ||
+	    method & IB_MGMT_METHOD_RESP)
+		return;
+	if (attribute == IB_SA_ATTR_PATH_REC && method == IB_MGMT_METHOD_GET)
+		head->mad.status = answer_path(record, qp->port);
+	else if (attribute == IB_SA_ATTR_MC_MEMBER_REC && method != IB_SA_METHOD_DELETE)
+		head->mad.status = answer_member(record);
+	else
+		head->mad.status = method == IB_SA_METHOD_DELETE ? 0 : SA_NO_ATTRIBUTE;
+	head->mad.method = method == IB_SA_METHOD_DELETE ? IB_SA_METHOD_DELETE_RESP
+							   : IB_MGMT_METHOD_GET_RESP;
+	deliver(qp, &answer);
+}
+
+/* ---- Sending ---- */
+
+static int gather(const struct ib_send_wr *wr, struct packet *packet)
+{
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		if (packet->length + wr->sg_list[i].length > MAX_PACKET)
+			return -EMSGSIZE;
+		memcpy(buffer + packet->length, (void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		packet->length += wr->sg_list[i].length;
+	}
+	packet->data = buffer;
+	return 0;
+}
+
+/* RC and UC: to the queue pair that it is connected to. */
+static int send_connected(struct lab_qp *qp, struct packet *packet)
+{
+	const struct lab_port *port = find_port(qp->peer_lid, 0);
+	struct lab_qp *peer = port ? find_qp(port, qp->peer_qpn) : NULL;
+	const int err = peer ? deliver(peer, packet) : -EHOSTUNREACH;
+
+	return qp->type == IB_QPT_RC ? err : 0;
+}
+
+static void send_datagram(struct lab_qp *qp, const struct ib_ud_wr *wr, struct packet *packet)
+{
+	struct rdma_ah_attr attr;
+	struct lab_port *port;
+	struct lab_qp *to;
+	u16 lid;
+
+	if (!wr->ah || wr->ah->device->ops.query_ah(wr->ah, &attr))
+		return;
+	lid = rdma_ah_get_dlid(&attr);
+	packet->sl = rdma_ah_get_sl(&attr);
+	packet->has_grh = rdma_ah_get_ah_flags(&attr) & IB_AH_GRH;
+	if (packet->has_grh)
+		packet->target = rdma_ah_read_grh(&attr)->dgid;
+	packet->source.global.subnet_prefix = cpu_to_be64(SUBNET_PREFIX);
+	packet->source.global.interface_id = cpu_to_be64(qp->port->guid);
+	if (lid == SM_LID && wr->remote_qpn == 1) {
+		if (lab_sm)
+			answer_sa(qp, packet);
+		return;
+	}
+	if (lid >= be16_to_cpu(IB_MULTICAST_LID_BASE)) {
+		deliver_to_group(packet);
+		return;
+	}
+	port = find_port(lid, 0);
+	to = port ? find_qp(port, wr->remote_qpn & 0xffffff) : NULL;
+	if (to)
+		deliver(to, packet);
+}
+
+int lab_send(struct lab_qp *qp, const struct ib_send_wr *wr)
+{
+	struct packet packet = {};
+	int err;
+
+	/* SMPs stay where they are: no subnet manager can run outside of this file. */
+	if (qp->type == IB_QPT_SMI || !qp->port || !is_on_fabric(qp->port))
+		return qp->type == IB_QPT_RC ? -ENETDOWN : 0;
+	err = gather(wr, &packet);
+	if (err)
+		return err;
+	packet.source_lid = qp->port->lid;
+	packet.source_qpn = qp->ib.qp_num;
+	packet.pkey = lab_pkeys[qp->pkey_index];
+	qp->port->counters.xmit_packets++;
+	qp->port->counters.xmit_bytes += packet.length;
+	if (qp->type == IB_QPT_RC || qp->type == IB_QPT_UC)
+		return send_connected(qp, &packet);
+	send_datagram(qp, ud_wr(wr), &packet);
+	return 0;
+}
+
+/* ---- The performance agent ---- */
+
+/* What /sys/class/infiniband/DEVICE/ports/N/counters reads. Data is in words of 4 bytes. */
+int lab_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
+		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		    size_t *out_size, u16 *out_pkey_index)
+{
+	const struct lab_counters *now = &to_hca(ibdev)->ports[port_num - 1].counters;
+	struct ib_pma_mad *answer = (void *)out;
+	struct ib_pma_portcounters_ext *wide = (void *)answer->data;
+	struct ib_pma_portcounters *narrow = (void *)answer->data;
+	struct ib_class_port_info *abilities = (void *)answer->data;
+
+	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT || in->mad_hdr.method != IB_MGMT_METHOD_GET)
+		return IB_MAD_RESULT_SUCCESS;
+	/* sysfs asks at 40 bytes into the data of the MAD, as mad.c lays it out. */
+	out->mad_hdr = in->mad_hdr;
+	out->mad_hdr.method = IB_MGMT_METHOD_GET_RESP;
+	if (in->mad_hdr.attr_id == IB_PMA_CLASS_PORT_INFO) {
+		abilities->base_version = 1;
+		abilities->class_version = 1;
+		abilities->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH;
+	} else if (in->mad_hdr.attr_id == IB_PMA_PORT_COUNTERS_EXT) {
+		wide->port_xmit_data = cpu_to_be64(now->xmit_bytes / 4);
+		wide->port_rcv_data = cpu_to_be64(now->rcv_bytes / 4);
+		wide->port_xmit_packets = cpu_to_be64(now->xmit_packets);
+		wide->port_rcv_packets = cpu_to_be64(now->rcv_packets);
+		wide->port_unicast_xmit_packets = wide->port_xmit_packets;
+		wide->port_unicast_rcv_packets = wide->port_rcv_packets;
+	} else if (in->mad_hdr.attr_id == IB_PMA_PORT_COUNTERS) {
+		narrow->symbol_error_counter = cpu_to_be16(now->symbol_errors);
+		narrow->link_error_recovery_counter = now->link_recoveries;
+		narrow->link_downed_counter = now->link_downed;
+		narrow->port_rcv_errors = cpu_to_be16(now->rcv_errors);
+		narrow->port_xmit_discards = cpu_to_be16(now->xmit_discards);
+		narrow->link_overrun_errors = now->integrity_errors << 4;
+		narrow->port_xmit_data = cpu_to_be32(now->xmit_bytes / 4);
+		narrow->port_rcv_data = cpu_to_be32(now->rcv_bytes / 4);
+		narrow->port_xmit_packets = cpu_to_be32(now->xmit_packets);
+		narrow->port_rcv_packets = cpu_to_be32(now->rcv_packets);
+	} else {
+		return IB_MAD_RESULT_FAILURE;
+	}
+	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
+}
