@@ -30,13 +30,9 @@ queue_lab() {
     for mode in exclusive shared; do
         queue "lab, CNI, $mode" lab --name "cni-$mode" --limit 900 tests/lab/cni_test.sh "$mode"
     done
-    for mode in exclusive shared; do
-        queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" tests/lab/infiniband_test.sh "$mode"
-    done
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
     queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh
     queue 'lab, lifecycle' lab --name lifecycle --limit 600 tests/lab/lifecycle_test.sh
-    queue 'lab, machine' lab --name machine --limit 900 tests/lab/machine_test.sh
     # Another crowd each time; what it printed last says which.
     queue 'lab, stress' lab --name stress --limit 600 tests/lab/stress_test.sh exclusive 60 "$EPOCHSECONDS"
     queue 'lab, metrics' lab --name metrics --limit 900 tests/lab/metrics_test.sh
