@@ -33,6 +33,7 @@ queue_lab() {
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
     queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh
     queue 'lab, lifecycle' lab --name lifecycle --limit 600 tests/lab/lifecycle_test.sh
+    queue 'lab, machine' lab --name machine --limit 900 tests/lab/machine_test.sh
     # Another crowd each time; what it printed last says which.
     queue 'lab, stress' lab --name stress --limit 600 tests/lab/stress_test.sh exclusive 60 "$EPOCHSECONDS"
     queue 'lab, metrics' lab --name metrics --limit 900 tests/lab/metrics_test.sh
