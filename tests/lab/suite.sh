@@ -30,9 +30,6 @@ queue_lab() {
     for mode in exclusive shared; do
         queue "lab, CNI, $mode" lab --name "cni-$mode" --limit 900 tests/lab/cni_test.sh "$mode"
     done
-    for mode in exclusive shared; do
-        queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" tests/lab/infiniband_test.sh "$mode"
-    done
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
     queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh
     queue 'lab, lifecycle' lab --name lifecycle --limit 600 tests/lab/lifecycle_test.sh
