@@ -416,7 +416,7 @@ for verb in ADD DEL; do
     check "$verb with a VLAN asks for VF data so often: ${queries[$verb]}" \
         is "${queries[$verb]}" vf_queries
 done
-check 'the program is smaller than 3.7 MB' [ "$(stat -c %s "$(command -v vfrail-cni)")" -lt 3700000 ]
+check 'the program is smaller than 3 MB' [ "$(stat -c %s "$(command -v vfrail-cni)")" -lt 3000000 ]
 for round in 1 2 3; do
     for verb in ADD DEL; do
         begin=${EPOCHREALTIME/./}
