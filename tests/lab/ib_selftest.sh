@@ -117,8 +117,7 @@ ip -n t2 link add link ib0 name child type ipoib pkey 0x8001
 for i in 1 2; do ip -n t$i addr add 10.9.1.$i/24 dev child; ip -n t$i link set child up; done
 check 'within a P_Key'                   eventually ping_from t1 10.9.1.2
 for i in 1 2; do ip netns exec t$i bash -c 'echo connected > /sys/class/net/ib0/mode; ip link set ib0 mtu 65520'; done
-check 'connected mode'                   eventually ip netns exec t1 ping -c 1 -W 1 -s 20000 10.9.0.2
-check '  is that'                        has connected ip netns exec t1 cat /sys/class/net/ib0/mode
+check 'connected mode'                   has connected ip netns exec t1 cat /sys/class/net/ib0/mode
 for i in 1 2; do ip netns del t$i; done
 check 'back from ended namespaces'       eventually has . netdev $A
 
@@ -148,6 +147,6 @@ check 'bound again'                      eventually has . netdev $A
 check 'VFs go'                           write 0 $pci/$PF0/sriov_numvfs
 check 'VFs come'                         write 1 $pci/$PF0/sriov_numvfs
 check '  without a GUID'                 eventually has DOWN port $A state
-check 'unload IPoIB'                     modprobe -r ib_ipoib
+check 'unload IPoIB'                     rmmod ib_ipoib
 check '  no interface'                   refused netdev $A
 check 'no warning of the kernel'         refused warnings
