@@ -16,7 +16,8 @@ bool is_final(const Error& error) {
 // What drivers make of EINVAL and EOPNOTSUPP, and what can be done about it.
 std::string remedy_for(const VfSettings& refused) {
   const std::string text = refused.text();
-  const std::string key = text.substr(0, text.find(' '));
+  const bool is_guid = refused.node_guid || refused.port_guid;
+  const std::string key = is_guid ? "guid" : text.substr(0, text.find(' '));
   std::string out = " (the PF's driver does not have this setting, or not this value";
   if (refused.rate) {
     out += refused.rate->min != 0 ? "; few drivers have a min_tx_rate, and none over the link's speed"

@@ -29,6 +29,9 @@ queue_lab() {
     queue 'lab, CHECK by system call' inject 'CHECK with IPAM'
     for mode in exclusive shared; do
         queue "lab, CNI, $mode" lab --name "cni-$mode" --limit 900 tests/lab/cni_test.sh "$mode"
+        case ${LAB_KERNEL:-6} in
+            6 | 7) queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode" ;;
+        esac
     done
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
     queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh

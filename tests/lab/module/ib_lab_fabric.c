@@ -186,7 +186,8 @@ struct sa_member {
 #define SA_NO_RECORDS cpu_to_be16(0x0300)
 #define SA_NO_ATTRIBUTE cpu_to_be16(0x000c)
 #define IPOIB_QKEY 0x0b1b
-#define FULL_MEMBER 1
+#define LINK_LOCAL_SCOPE 0x20
+#define JOIN_STATE 0x0f
 
 /* One number for each group, for as long as the module is there. */
 static u16 group_lid(const union ib_gid *mgid)
@@ -231,7 +232,8 @@ static __be16 answer_member(struct sa_member *member)
 	member->mtu = SA_EXACTLY | IB_MTU_2048;
 	member->rate = SA_EXACTLY | IB_RATE_10_GBPS;
 	member->life_time = SA_EXACTLY | 18;
-	member->scope_state = 0x20 | FULL_MEMBER;
+	/* As it was asked for, sending alone too: ib_sa joins again for each kind of membership that it misses here. */
+	member->scope_state = LINK_LOCAL_SCOPE | (member->scope_state & JOIN_STATE);
 	return 0;
 }
 
