@@ -126,7 +126,7 @@ before() {
     explained_here=''           # a regular expression: errors in logs that the scenario provokes
     stays_here=''               # a regular expression: paths of files that stay on the node by design
     # By CDI, which the newest set's containerd has: until the next Allocate (cni/README.md).
-    [ "$set" = oldest ] || stays_here='^/run/vfrail/promised/'
+    [ "$set" = oldest ] || stays_here='^/run/vfrail/promised/|^/var/run/cdi/vfrail-'
     ends_without_pods=no        # yes: it has called each_sees_its_own itself, and deleted its pods
     list_rules=()
     on_node 'log_mark; stays > /node/stays'

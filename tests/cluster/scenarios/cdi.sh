@@ -1,7 +1,7 @@
 # CDI: kubelet names the device, the runtime reads vfrail's spec, so eight at once cannot get each other's nodes.
 #
 # With `oldest` the runtime knows nothing of CDI, and vfrail is to notice that nobody reads the spec.
-stays_here='^/run/vfrail/promised/'         # cni/README.md: with CDI until the next Allocate
+stays_here='^/run/vfrail/promised/|^/var/run/cdi/vfrail-'   # cni/README.md: with CDI until the next Allocate
 ends_without_pods=yes
 specs=$DEVICES
 check 'vfrail serves with CDI' installed --set cdi.enabled=true

@@ -3,7 +3,7 @@ if [ "$set" = oldest ]; then
     skip 'containerd 1.6 has no CDI'
     return
 fi
-stays_here='^/run/vfrail/(promised|none)/'     # cni/README.md: with CDI until the next Allocate
+stays_here='^/run/vfrail/(promised|none)/|^/var/run/cdi/vfrail-'     # cni/README.md: with CDI until the next Allocate
 jq '.resourceList[0] += {podFiles: ["nccl", "ucx"], memlock: "268435456"}' examples/configs/igb-lab.json > "$work/in-pod.json"
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 

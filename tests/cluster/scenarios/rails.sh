@@ -1,7 +1,7 @@
 # All rails by one word: a Job asks for one unit of a bundle and names one network, and has an interface on each NIC.
 list_never_below "$VFS"
 # Which devices a unit has, from its last Allocate on until the next one or the next boot.
-stays_here='^/run/vfrail/promised/bundle-'
+stays_here='^/run/vfrail/promised/|^/var/run/cdi/vfrail-'   # cni/README.md: with CDI until the next Allocate
 jq '.resourceList[0].bundle = true' examples/configs/igb-lab.json > "$work/bundle.json"
 config=$work/bundle.json
 check 'the devices are bundled' installed
