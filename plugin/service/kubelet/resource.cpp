@@ -68,7 +68,7 @@ bool Resource::publish(PublishedPool next) {
   if (prefers() == before || !endpoint_.is_open()) return changed;
   log_.info("registering again, because kubelet learns only then whether to ask for preferred devices",
             {{"resource", name()}});
-  call_.reset();
+  cancel_call();
   registered_ = false;
   // The plugin watcher notices a new socket only; run_due() creates it.
   if (options_.registration == Registration::watcher) endpoint_.close(kReopenTimeout);
@@ -233,10 +233,16 @@ void Resource::kubelet_restarted() {
   lost_streams_.clear();
   stream_lost_at_.reset();  // this kubelet has all of the time
   if (options_.registration == Registration::watcher) return;
-  call_.reset();
+  cancel_call();
   registered_ = false;
   opening_.reset();
   registering_.reset();
+}
+
+// Its answer can be on its way already: it is void, too, or kubelet would keep what that call had registered.
+void Resource::cancel_call() {
+  call_.reset();
+  ++attempt_;
 }
 
 void Resource::result(uint64_t attempt, const RegistrationResult& result, Time now) {

@@ -80,6 +80,7 @@ class Resource {
   std::optional<Time> keep_open(Time now);
   std::optional<Time> keep_registered(Time now, bool kubelet_is_there);
   std::optional<Time> keep_registered(Time now);
+  void cancel_call();
   bool kubelet_is_down() const;
   std::optional<Time> leave(Time now);
   void open(Time now);
