@@ -153,8 +153,9 @@ Result<std::string> left_to_user_space(const Record& record, const World& world)
   const std::string& key = record.device_key;
   const std::string& driver = device->driver.name();
   return "it is bound to " + driver + " and had the interface " + record.link->name +
-         "; when no VM has it, bind its driver again: echo " + key + " > /sys/bus/pci/drivers/" + driver +
-         "/unbind; echo > /sys/bus/pci/devices/" + key + "/driver_override; echo " + key +
+         "; once no virtual machine uses it, rebind its own driver: echo " + key +
+         " > /sys/bus/pci/drivers/" + driver + "/unbind; echo > /sys/bus/pci/devices/" + key +
+         "/driver_override; echo " + key +
          " > /sys/bus/pci/drivers_probe. If it is to stay so, remove its file in the folder unclean of "
          "vfrail-cni's state";
 }

@@ -1,9 +1,9 @@
 #include "cni/plan/plan.h"
 
 #include "cni/conf/result.h"
-#include "cni/plan/routing.h"
 #include "common/errors/error_id.h"
 #include "common/node/driver.h"
+#include "common/node/gid_table.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -18,10 +18,8 @@ LinkBefore before(const Link& link, const State& state) {
   std::vector<int>& above = out.uppers.emplace();
   for (const Link& upper : state.uppers) above.push_back(upper.index);
   // The kernel makes link-local ones again by itself, and whoever has a lease asks for the address again.
-  static const IpAddress kLinkLocal = *IpAddress::parse_cidr("fe80::/10");
   for (const LinkAddress& one : state.addresses) {
-    if (one.permanent && !one.temporary && !is_in_network(kLinkLocal, one.address))
-      out.addresses.push_back(one.address);
+    if (one.permanent && !one.temporary && !is_link_local(one.address)) out.addresses.push_back(one.address);
   }
   return out;
 }

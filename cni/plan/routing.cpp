@@ -1,5 +1,7 @@
 #include "cni/plan/routing.h"
 
+#include "common/node/gid_table.h"
+
 #include <algorithm>
 
 namespace vfrail::cni {
@@ -52,6 +54,11 @@ Route in_table(const IpAddress& destination, const std::optional<IpAddress>& gat
 void add_once(std::vector<Route>& routes, Route route) {
   const auto same = [&](const Route& one) { return one.destination == route.destination; };
   if (std::none_of(routes.begin(), routes.end(), same)) routes.push_back(std::move(route));
+}
+
+bool is_in_network(const IpAddress& network, const IpAddress& address) {
+  return network.v6() == address.v6() &&
+         network_of({address.bytes, network.prefix}).bytes == network_of(network).bytes;
 }
 
 // The addresses that share a table.
@@ -134,18 +141,17 @@ void add_assigned(const AssignedRoute& assigned, int link, const OwnTable& table
 
 bool is_reached(const IpAddress& gateway, const std::vector<AssignedIp>& ips,
                 const std::vector<Route>& routes) {
-  static const IpAddress kLinkLocal = *IpAddress::parse_cidr("fe80::/10");
   const auto in_network = [&](const AssignedIp& ip) { return is_in_network(ip.address, gateway); };
   const auto in_route = [&](const Route& route) {
     return !route.gateway && is_in_network(route.destination, gateway);
   };
-  return is_in_network(kLinkLocal, gateway) || std::any_of(ips.begin(), ips.end(), in_network) ||
+  return is_link_local(gateway) || std::any_of(ips.begin(), ips.end(), in_network) ||
          std::any_of(routes.begin(), routes.end(), in_route);
 }
 
 // The kernel takes a route through a gateway only when it can reach that already, in the route's own table or
 // in the main one (fib_check_nh()): so routes on the link come first, whichever table they are for. Clouds
-// give an address of its own (/32), whose gateway is reached by such a route or, without one, is on the link
+// give a host address (/32), whose gateway is reached by such a route or, without one, is on the link
 // all the same. Any other gateway out of reach is a mistake, which the kernel refuses.
 void order_by_reach(const std::vector<AssignedIp>& ips, std::vector<Route>& routes) {
   const auto is_alone = [](const AssignedIp& ip) { return ip.address.prefix == ip.address.bytes.size() * 8; };
@@ -163,11 +169,6 @@ void order_by_reach(const std::vector<AssignedIp>& ips, std::vector<Route>& rout
 bool is_own_table(uint32_t table, uint32_t own_table) {
   return table >= own_table && (table - own_table) % kTableStep == 0 &&
          (table - own_table) / kTableStep < kMaxTables;
-}
-
-bool is_in_network(const IpAddress& network, const IpAddress& address) {
-  return network.v6() == address.v6() &&
-         network_of({address.bytes, network.prefix}).bytes == network_of(network).bytes;
 }
 
 IpAddress network_of(IpAddress address) {

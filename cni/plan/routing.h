@@ -28,8 +28,6 @@ std::vector<Route> own_routes(const std::vector<AssignedIp>& ips, int link, uint
 // Which packets are to be routed by which of the own tables.
 std::vector<RoutingRule> rules_of(const std::vector<AssignedIp>& ips, uint32_t own_table);
 
-bool is_in_network(const IpAddress& network, const IpAddress& address);
-
 // The network that an address is in.
 IpAddress network_of(IpAddress address);
 

@@ -184,7 +184,9 @@ void warn_of_addresses(const std::optional<LinkBefore>& link, Log& log) {
   std::vector<std::string> texts;
   for (const IpAddress& address : link->addresses) texts.push_back(address.cidr());
   log.warning(
-      "the host has addresses on the interface: they, and the routes over it, are away until DEL",
+      "the host's addresses on the interface, and the routes over it, are removed by the move into the pod; "
+      "DEL "
+      "restores the addresses",
       {{"interface", link->name}, {"addresses", joined(texts)}, {"id", id_text(ErrorId::host_uses_device)}});
 }
 

@@ -47,7 +47,7 @@ CdiRuntime decide_containerd(const RuntimeConfig& config) {
     return decide_folders(config,
                           {CdiSupport::yes, config.file + " is of containerd 2, which has CDI enabled"});
   return {CdiSupport::unknown,
-          config.file + " does not decide enable_cdi, and containerd before 2.0 has it off"};
+          config.file + " does not set enable_cdi, and containerd before 2.0 has it off"};
 }
 
 // The runtimes that have a configuration here.

@@ -211,7 +211,9 @@ TEST_CASE("Source routing of IPv6 addresses uses the configured table") {
   CHECK(node.world() == node.before);
 }
 
-TEST_CASE("An address alone, as clouds assign it, has its gateway by a route of its own or on the link") {
+TEST_CASE(
+    "A host address (/32) reaches its gateway by the route that IPAM gives for it, or without one on the "
+    "link") {
   PodNode node;
   const std::string routes = GENERATE(
       as<std::string>(), R"([{"dst":"0.0.0.0/0","gw":"10.64.0.1"},{"dst":"10.64.0.1/32","scope":253}])",

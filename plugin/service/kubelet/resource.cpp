@@ -187,7 +187,7 @@ void Resource::yield_socket() {
 }
 
 void Resource::open(Time now) {
-  call_.reset();
+  cancel_call();
   registered_ = false;
   displaced_ = false;
   endpoint_.close(kReopenTimeout);
@@ -277,7 +277,7 @@ ResourceStatus Resource::status() const {
 }
 
 void Resource::close(std::chrono::milliseconds patience) {
-  call_.reset();
+  cancel_call();
   endpoint_.close(patience);
 }
 

@@ -154,7 +154,8 @@ TEST_CASE("an unclean device whose driver was bound again is clean") {
   CHECK(node.unclean().empty());
 }
 
-TEST_CASE("a device that is bound to vfio-pci while a pod has it is unclean until its driver is back") {
+TEST_CASE(
+    "a device that is bound to vfio-pci while a pod has it is unclean until its own driver is bound again") {
   Baselined node;
   REQUIRE(node.add(kConf));
   node.world.give_to_vfio(kVf);  // as Kata does, and leaves it

@@ -200,7 +200,7 @@ class Listening {
       if (auto channel = connect_to_listener(command.to, 5, clock)) return *std::move(channel);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    FAIL("nobody listens");
+    FAIL("no listener accepts the connection");
     return TrafficChannel(UniqueFd(), clock);
   }
   // By a clock of its own, which a silent listener does not stop.

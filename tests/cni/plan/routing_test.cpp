@@ -64,7 +64,7 @@ TEST_CASE("With source routing a gateway is the default route of its family, ass
 
 TEST_CASE(
     "A route on the link to a gateway outside the address's network comes before the routes through it") {
-  // As clouds assign it: an address alone, the gateway by a route of its own, and that route not first.
+  // As clouds assign it: a host address, a route to its gateway, and that route not first.
   Assignment assignment{{ip("10.64.0.5/32")}, {to("0.0.0.0/0"), to("10.64.0.1/32")}, {}};
   assignment.routes[0].gateway = IpAddress::parse("10.64.0.1");
   assignment.routes[1].scope = 253;
@@ -78,7 +78,7 @@ TEST_CASE(
   for (const Route& route : routes_of(assignment, 7, 100)) CHECK_FALSE(route.onlink);
 }
 
-TEST_CASE("The gateway of an address alone is on the link where no route reaches it") {
+TEST_CASE("The gateway of a host address is on the link where no route reaches it") {
   const Assignment alone{
       {ip("10.64.0.5/32", "10.64.0.1"), ip("fd00::5/128", "fe80::1")}, {to("0.0.0.0/0")}, {}};
   CHECK(routes_of(alone, 7, std::nullopt).at(0).onlink);

@@ -153,9 +153,7 @@ TEST_CASE("displaced names survive writing and reading unchanged, and chain to t
   }
 }
 
-TEST_CASE(
-    "The host's own addresses of a device are away while a pod has it, which ADD reports, and back after "
-    "DEL") {
+TEST_CASE("ADD reports the host's addresses that the move removes, and DEL restores them") {
   TwoVfs node;
   auto& addresses = node.world.fake_link(FakeWorld::kHost, "vf0").addresses;
   addresses.push_back({*IpAddress::parse_cidr("10.5.0.7/24")});
