@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <ctime>
 #include <fcntl.h>
@@ -53,6 +54,16 @@ std::string read_holder(int fd) {
 
 }  // namespace
 
+std::string shown_path(const std::string& path) {
+  constexpr std::string_view kDescriptors = "/proc/self/fd/";
+  if (!path.starts_with(kDescriptors)) return path;
+  const size_t end = std::min(path.find('/', kDescriptors.size()), path.size());
+  char folder[PATH_MAX];
+  const ssize_t size = ::readlink(path.substr(0, end).c_str(), folder, sizeof folder);
+  if (size <= 0 || size == sizeof folder) return path;
+  return std::string(folder, static_cast<size_t>(size)) + path.substr(end);
+}
+
 namespace {
 
 const char* kind_of(mode_t mode) {
@@ -64,11 +75,12 @@ const char* kind_of(mode_t mode) {
 }
 
 Error not_regular(const std::string& what, mode_t mode) {
-  return Error{Errc::protocol, 0, what + " is " + kind_of(mode) + " and not a regular file"};
+  return Error{Errc::protocol, 0, shown_path(what) + " is " + kind_of(mode) + " and not a regular file"};
 }
 
 Error second_name(const std::string& what) {
-  return Error{Errc::protocol, 0, what + " is a file that has another name as well (a hard link)"};
+  return Error{Errc::protocol, 0,
+               shown_path(what) + " is a file that has another name as well (a hard link)"};
 }
 
 }  // namespace
@@ -105,7 +117,7 @@ Result<UniqueFd> open_unchecked(const std::string& path, int flags, AccessTime a
   struct stat info {};
   if (failed != ENOENT && ::lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     return not_regular(path, info.st_mode);
-  return Error::from_errno(failed, "open " + path);
+  return Error::from_errno(failed, "open " + shown_path(path));
 }
 
 }  // namespace
@@ -203,19 +215,20 @@ Result<> write_file(const Replacement& file, std::string_view content, unsigned 
   std::string temporary = file.temporary;
   UniqueFd fd = TRY(create(temporary, mode));
   auto written = write_stream(fd.get(), content);
-  if (!written) written = std::move(written.error()).in("write " + temporary);
+  if (!written) written = std::move(written.error()).in("write " + shown_path(temporary));
   // The umask may have taken bits away that others need (0444 device-info files).
-  if (written && ::fchmod(fd.get(), mode) != 0) written = Error::from_errno(errno, "chmod " + temporary);
+  if (written && ::fchmod(fd.get(), mode) != 0)
+    written = Error::from_errno(errno, "chmod " + shown_path(temporary));
   if (written && file.marks_unread) {
     const timespec times[2] = {{0, 0}, {0, UTIME_OMIT}};
     (void)!::futimens(fd.get(), times);  // without it the file only seems to have been read
   }
   if (written && durability == Durability::synced && ::fsync(fd.get()) != 0) {
-    written = Error::from_errno(errno, "fsync " + temporary);
+    written = Error::from_errno(errno, "fsync " + shown_path(temporary));
   }
   fd.reset();
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = Error::from_errno(errno, "rename " + temporary + " to " + path);
+    written = Error::from_errno(errno, "rename " + shown_path(temporary) + " to " + shown_path(path));
   }
   if (!written) ::unlink(temporary.c_str());
   return written;
@@ -223,10 +236,10 @@ Result<> write_file(const Replacement& file, std::string_view content, unsigned 
 
 Result<> write_attribute(const std::string& path, std::string_view text) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  if (!fd.valid()) return Error::from_errno(errno, "open " + shown_path(path));
   const ssize_t written = ::write(fd.get(), text.data(), text.size());
   if (written == static_cast<ssize_t>(text.size())) return {};
-  return Error::from_errno(written < 0 ? errno : EIO, "write " + path);
+  return Error::from_errno(written < 0 ? errno : EIO, "write " + shown_path(path));
 }
 
 UniqueFd open_keeping(int folder, const std::string& path, int flags, AccessTime access_time) {
@@ -266,13 +279,13 @@ Result<std::optional<std::string>> read_file(const std::string& path, size_t lim
     return fd.error();
   }
   const auto info = TRY(read_regular(fd->get(), SecondName::allowed, path));
-  return std::optional(
-      TRY(read_to_end(fd->get(), limit_bytes, static_cast<size_t>(info.st_size)), "read " + path));
+  return std::optional(TRY(read_to_end(fd->get(), limit_bytes, static_cast<size_t>(info.st_size)),
+                           "read " + shown_path(path)));
 }
 
 Result<UniqueFd> open_for_reading(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return Error::from_errno(errno, "open " + path);
+  if (!fd.valid()) return Error::from_errno(errno, "open " + shown_path(path));
   return fd;
 }
 
@@ -280,12 +293,12 @@ Result<std::string> read_stream(int fd, size_t limit_bytes) { return read_to_end
 
 Result<> remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
-  return Error::from_errno(errno, "remove " + path);
+  return Error::from_errno(errno, "remove " + shown_path(path));
 }
 
 Result<> move_aside(const std::string& path, const std::string& aside) {
   struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return Error::from_errno(errno, "find " + path);
+  if (::lstat(path.c_str(), &info) != 0) return Error::from_errno(errno, "find " + shown_path(path));
   const bool is_file = S_ISREG(info.st_mode);
   std::string to = aside;
   for (int number = 2; number <= kMostTries; ++number) {
@@ -294,7 +307,7 @@ Result<> move_aside(const std::string& path, const std::string& aside) {
     to = aside + "." + std::to_string(number);
   }
   if (::rename(path.c_str(), to.c_str()) == 0) return {};
-  return Error::from_errno(errno, "rename " + path + " to " + to);
+  return Error::from_errno(errno, "rename " + shown_path(path) + " to " + shown_path(to));
 }
 
 Result<> free_name(const std::string& path) {
@@ -328,13 +341,13 @@ Result<bool> remove_same_file(const std::string& path, const std::string& wanted
   const std::string aside = path + ".ended";
   if (::rename(path.c_str(), aside.c_str()) != 0) {
     if (errno == ENOENT) return false;
-    return Error::from_errno(errno, "rename " + path + " to " + aside);
+    return Error::from_errno(errno, "rename " + shown_path(path) + " to " + shown_path(aside));
   }
   const bool is_it =
       ::lstat(aside.c_str(), &taken) == 0 && taken.st_ino == info.st_ino && taken.st_dev == info.st_dev;
   // link(2) does not replace one that is newer still.
   if (!is_it && ::link(aside.c_str(), path.c_str()) != 0 && errno != EEXIST)
-    return Error::from_errno(errno, "put back " + path);
+    return Error::from_errno(errno, "put back " + shown_path(path));
   TRY(remove_file(aside));
   return is_it;
 }

@@ -13,6 +13,10 @@
 
 namespace vfrail {
 
+// The path for messages: one by a descriptor of this process (HeldFolder::at()) with what the descriptor is
+// open on, all others as they are.
+std::string shown_path(const std::string& path);
+
 // What the holder of a lock writes into its file, and the name of the file in errors (empty: its path).
 struct LockPurpose {
   std::string text = {};  // "DEL of net1 of container c1"

@@ -284,8 +284,8 @@ Result<> write_cdi_spec(const std::string& path, const std::string& temporary, c
   const std::string text = format_cdi_spec(spec);
   if (text.size() > kMaxCdiSpecBytes)
     return Error{Errc::invalid, 0,
-                 path + ": the spec would have " + std::to_string(text.size()) + " bytes, and no more than " +
-                     std::to_string(kMaxCdiSpecBytes) +
+                 shown_path(path) + ": the spec would have " + std::to_string(text.size()) +
+                     " bytes, and no more than " + std::to_string(kMaxCdiSpecBytes) +
                      " are read: take out of the resource what containers do not need (extraDeviceNodes)",
                  ErrorId::cdi_spec};
   return write_file(Replacement{path, temporary, true}, text, 0644, Durability::renamed);
@@ -307,7 +307,7 @@ Result<std::optional<HeldFile>> find_cdi_spec(const std::string& path,
 Result<std::optional<CdiSpec>> read_cdi_spec(const std::string& path) {
   const auto text = TRY(read_file(path, kMaxCdiSpecBytes, AccessTime::kept));
   if (!text) return std::optional<CdiSpec>();
-  return std::optional(TRY(parse_cdi_spec(*text), path));
+  return std::optional(TRY(parse_cdi_spec(*text), shown_path(path)));
 }
 
 }  // namespace vfrail

@@ -1,6 +1,7 @@
 // common/container/held_folder.h: nothing below the first folder leads elsewhere.
 #include "common/container/held_folder.h"
 
+#include "common/container/cdi_spec.h"
 #include "common/files.h"
 #include "tests/support/temp_dir.h"
 
@@ -69,6 +70,22 @@ TEST_CASE("A folder that replaces a held one is not used") {
   REQUIRE(write_file((*held)->at("f"), "x", 0600, Durability::renamed));
   CHECK(fs::exists(t.dir.path("moved/f")));
   CHECK(fs::is_empty(t.dir.path("elsewhere")));
+}
+
+TEST_CASE("An error about a file in a held folder names the folder, not a descriptor") {
+  const test::TempDir dir;
+  fs::create_directories(dir.path("pods/name/folder"));
+  const auto folder = HeldFolder::open(dir.path("pods/name"));
+  REQUIRE(folder);
+  const std::string file = (*folder)->at("folder");
+  const std::string path = fs::canonical(dir.path()).string() + "/pods/name/folder";
+  for (const Error& error :
+       {read_file(file, 100).error(), remove_file(file).error(),
+        write_file(file, "x", 0600, Durability::renamed).error(), read_cdi_spec(file).error()}) {
+    CAPTURE(error.text);
+    CHECK(error.text.find(path) != std::string::npos);
+    CHECK(error.text.find("/proc/") == std::string::npos);
+  }
 }
 
 TEST_CASE("A folder that others can write is denied") {
