@@ -26,6 +26,7 @@
 #include "plugin/service/kubelet/kubelet_publisher.h"
 #include "plugin/service/last_resort.h"
 #include "plugin/service/monitoring/monitoring_server.h"
+#include "plugin/service/thread_room.h"
 
 #include <cerrno>
 #include <charconv>
@@ -243,6 +244,7 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
 }
 
 Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
+  TRY(check_thread_room());
   const auto kernel = TRY(open_kernel(options, log));
   const SysRoot sys(options.root);
   const CdiChoice cdi = choose_cdi_folder(options, setup.cdi, sys, log);

@@ -251,7 +251,16 @@ serve "${within[@]}"
 ended
 echo "     $status after $(($(now_ms) - begin)) ms: $(tail -n 1 $work/serve.log)"
 check 'serve ends in order' is 1 echo "$status"
-check 'and says why' has 'limits of memory, processes\|temporarily unavailable' tail -n 1 $work/serve.log
+check 'and says why' has 'pids.max' tail -n 1 $work/serve.log
+# With a few more gRPC would neither work nor say a word.
+for most in 4 8; do
+    echo $most > $cgroups/few/pids.max
+    serve "${within[@]}"
+    ended
+    check "nor does it with $most: it ends in order" is 1 echo "$status"
+    check 'and says why' has 'threads, of which [0-9]* can be had; raise pids.max' tail -n 1 $work/serve.log
+done
+echo 1 > $cgroups/few/pids.max
 check 'ADD cannot run the IPAM plugin, and says so' refused_with 'host-local.*EAGAIN' cni ADD a $vf
 check 'each device is in one place' one_place
 within=()
