@@ -145,6 +145,26 @@ TEST_CASE("a cancelled call ends at once, and its callback has run") {
   CHECK(ran == 1);
 }
 
+TEST_CASE("a call that is overdue by the steady clock is cancelled, wherever the time of day stands") {
+  using std::chrono::steady_clock;
+  const TempDir folder;
+  PodResourcesServer kubelet(folder.path());
+  kubelet.hang(true);
+  std::atomic<bool> late{false};
+  const steady_clock::time_point begin = steady_clock::now();
+  // As far away as gRPC's own deadline is when the time of day is set back by an hour.
+  PodResourcesCall call(request_to(folder, std::chrono::hours{1}), [&](const Result<DevicesInUse>& answer) {
+    late = !answer && answer.error().code == Errc::timeout;
+  });
+  CHECK(eventually([&] { return kubelet.calls() == 1; }));
+  const auto due = call.cancel_overdue(begin + std::chrono::minutes{59});
+  REQUIRE(due);
+  CHECK(*due > begin + std::chrono::hours{1});
+  CHECK_FALSE(late);
+  CHECK_FALSE(call.cancel_overdue(*due));
+  CHECK(eventually([&] { return late.load(); }));
+}
+
 TEST_CASE("the test kubelet reports the pods of what it has allocated") {
   const TempDir folder;
   TestKubelet kubelet(folder.path());

@@ -1,6 +1,7 @@
 // A resource that registers by itself, step by step: what reaches it when is for the test to say.
 #include "plugin/service/kubelet/resource.h"
 
+#include "common/unique_fd.h"
 #include "plugin/service/kubelet/kubelet.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
@@ -8,6 +9,8 @@
 
 #include <filesystem>
 #include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <catch2/catch.hpp>
 
@@ -17,7 +20,9 @@ using namespace plugin;
 namespace {
 
 struct Registering {
-  Registering() { REQUIRE(log.open_file("/dev/null")); }
+  explicit Registering(std::string of_kubelet = {}) : kubelet_path(std::move(of_kubelet)) {
+    REQUIRE(log.open_file("/dev/null"));
+  }
   PublishedPool with(Preference preference) const {
     Pool out = make_pool({"0000:03:02.1"});
     out.config.preference = preference;
@@ -34,12 +39,13 @@ struct Registering {
     answers.erase(answers.begin());
     return out;
   }
-  // After every backoff.
+  // After the backoff of a first failure, and before a call is overdue.
   void run_due() {
-    now += std::chrono::minutes{10};
+    now += std::chrono::seconds{1};
     resource.run_due(now, true);
   }
 
+  const std::string kubelet_path;  // its socket; empty: the test kubelet's
   std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now();
   TempDir folder;
   TestKubelet kubelet{folder.path()};
@@ -50,7 +56,7 @@ struct Registering {
       with(Preference::none),
       {.socket = socket_folder(folder.path(), Registration::legacy) + "/nvidia.com_hostdev.sock",
        .registration = Registration::legacy,
-       .kubelet_socket = kubelet_socket(folder.path()),
+       .kubelet_socket = kubelet_path.empty() ? kubelet_socket(folder.path()) : kubelet_path,
        .places = {.sys = SysRoot(folder.path()),
                   .device_info_dir = folder.path("di"),
                   .run_dir = folder.path("run")},
@@ -61,6 +67,19 @@ struct Registering {
              answers.emplace_back(attempt, std::move(result));
            }},
       log};
+};
+
+// Accepts connections, as the kernel does for a process that is stopped, and never answers.
+struct SilentServer {
+  explicit SilentServer(const std::string& path) : fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    REQUIRE(path.size() < sizeof address.sun_path);
+    path.copy(address.sun_path, path.size());
+    REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::listen(fd.get(), 16) == 0);
+  }
+  UniqueFd fd;
 };
 
 }  // namespace
@@ -82,6 +101,22 @@ TEST_CASE("the answer of a Register call that was cancelled does not count, alth
   const auto second = node.next_answer();
   node.resource.result(second.first, second.second, node.now);
   CHECK(node.resource.status().registered);
+}
+
+TEST_CASE("a Register call that kubelet does not answer is cancelled by the steady clock, and made again") {
+  const TempDir folder;
+  const SilentServer kubelet(folder.path("silent.sock"));
+  Registering node(folder.path("silent.sock"));
+  node.run_due();
+  node.now += std::chrono::minutes{1};
+  node.run_due();
+  const auto first = node.next_answer();
+  CHECK(first.second.reason == "kubelet's Register: no answer in time");
+  node.resource.result(first.first, first.second, node.now);
+  node.run_due();
+  node.now += std::chrono::minutes{1};
+  node.run_due();
+  CHECK(node.next_answer().first > first.first);
 }
 
 }  // namespace vfrail::test

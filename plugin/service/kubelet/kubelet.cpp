@@ -113,4 +113,9 @@ RegisterCall::RegisterCall(const Request& request, std::function<void(Result<>)>
 
 RegisterCall::~RegisterCall() = default;
 
+std::optional<std::chrono::steady_clock::time_point> RegisterCall::cancel_overdue(
+    std::chrono::steady_clock::time_point now) {
+  return state_->call.cancel_overdue(now);
+}
+
 }  // namespace vfrail::plugin

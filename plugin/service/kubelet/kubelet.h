@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -81,6 +82,9 @@ class RegisterCall {
   RegisterCall(const RegisterCall&) = delete;
   RegisterCall& operator=(const RegisterCall&) = delete;
   ~RegisterCall();
+  // As KubeletCall::cancel_overdue(): for the owner thread, before it waits.
+  std::optional<std::chrono::steady_clock::time_point> cancel_overdue(
+      std::chrono::steady_clock::time_point now);
 
  private:
   struct State;

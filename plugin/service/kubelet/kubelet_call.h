@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,9 @@ struct KubeletCallLimits {
 
 template <class Service, class Question, class Answer>
 class KubeletCall {
+  // gRPC's own deadline comes first, with its own words.
+  static constexpr std::chrono::seconds kPatience{1};
+
  public:
   using Stub = typename Service::Stub;
   // How the generated code starts the call: `ready` is to be passed on.
@@ -45,6 +49,7 @@ class KubeletCall {
     channel_ = grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
     stub_ = Service::NewStub(channel_);
     context_.set_deadline(std::chrono::system_clock::now() + limits.time);
+    overdue_at_ = std::chrono::steady_clock::now() + limits.time + kPatience;
     start(*stub_, &context_, &question_, &answer_,
           [this, finish = finish_, done = std::move(done)](const grpc::Status& status) {
             done(status, answer_);
@@ -59,6 +64,15 @@ class KubeletCall {
   ~KubeletCall() {
     context_.TryCancel();
     wait();
+  }
+
+  // gRPC waits for its deadline by the time of day, which can be set back. Cancels a call that has taken
+  // longer by the clock that nobody sets; returns when to ask again, no value once it is cancelled.
+  std::optional<std::chrono::steady_clock::time_point> cancel_overdue(
+      std::chrono::steady_clock::time_point now) {
+    if (now < overdue_at_) return overdue_at_;
+    context_.TryCancel();
+    return std::nullopt;
   }
 
   // Until `done` has returned.
@@ -80,6 +94,7 @@ class KubeletCall {
   // in gRPC 1.51).
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<Stub> stub_;
+  std::chrono::steady_clock::time_point overdue_at_;
   grpc::ClientContext context_;
   const Question question_;
   Answer answer_;
@@ -88,8 +103,11 @@ class KubeletCall {
 
 // The error of a call that did not work, in words: "kubelet's Register: ...".
 inline Error call_error(const std::string& what, const grpc::Status& status) {
-  const bool late = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  Error out{late ? Errc::timeout : Errc::peer, 0, "kubelet's " + what + ": " + status.error_message()};
+  // Cancelled: by cancel_overdue(), or nobody reads this.
+  const bool cancelled = status.error_code() == grpc::StatusCode::CANCELLED;
+  const bool late = cancelled || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  Error out{late ? Errc::timeout : Errc::peer, 0,
+            "kubelet's " + what + ": " + (cancelled ? "no answer in time" : status.error_message())};
   if (late || status.error_code() == grpc::StatusCode::UNAVAILABLE)
     out.specific = ErrorId::kubelet_not_reached;
   return out;

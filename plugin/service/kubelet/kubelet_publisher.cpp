@@ -1,5 +1,6 @@
 #include "plugin/service/kubelet/kubelet_publisher.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -94,11 +95,13 @@ bool KubeletPublisher::follow(const std::vector<PublishedPool>& pools, Time now)
 
 Publisher::Time KubeletPublisher::run_due(Time now) {
   take_registrations(now);
-  return resources_.run_due(now);
+  const Time next = resources_.run_due(now);
+  const auto overdue_at = asking_ ? asking_->cancel_overdue(now) : std::nullopt;
+  return overdue_at ? std::min(next, *overdue_at) : next;
 }
 
 bool KubeletPublisher::ask_in_use(Time now) {
-  // The destructor would wait for a call that hangs: it has its own deadline.
+  // The destructor would wait for a call that hangs; run_due() cancels it.
   if (asking_) return true;
   asked_at_ = now;
   // All resources: a container keeps the device of a resource that is no longer configured.

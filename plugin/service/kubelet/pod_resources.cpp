@@ -42,6 +42,11 @@ PodResourcesCall::PodResourcesCall(const Request& request, std::function<void(Re
 
 PodResourcesCall::~PodResourcesCall() = default;
 
+std::optional<std::chrono::steady_clock::time_point> PodResourcesCall::cancel_overdue(
+    std::chrono::steady_clock::time_point now) {
+  return state_->call.cancel_overdue(now);
+}
+
 Result<DevicesInUse> list_pod_resources(const PodResourcesCall::Request& request) {
   std::optional<Result<DevicesInUse>> out;
   // The call's destructor waits, but it also cancels.

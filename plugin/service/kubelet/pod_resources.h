@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -29,6 +30,9 @@ class PodResourcesCall {
   PodResourcesCall(const PodResourcesCall&) = delete;
   PodResourcesCall& operator=(const PodResourcesCall&) = delete;
   ~PodResourcesCall();
+  // As KubeletCall::cancel_overdue(): for the owner thread, before it waits.
+  std::optional<std::chrono::steady_clock::time_point> cancel_overdue(
+      std::chrono::steady_clock::time_point now);
 
  private:
   struct State;

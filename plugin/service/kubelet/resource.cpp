@@ -213,7 +213,8 @@ void Resource::open(Time now) {
 
 std::optional<Time> Resource::keep_registered(Time now, bool kubelet_is_there) {
   // Without kubelet's socket there is nobody to call; its creation raises an event.
-  if (registered_ || call_ || !kubelet_is_there) return std::nullopt;
+  if (call_) return call_->cancel_overdue(now);
+  if (registered_ || !kubelet_is_there) return std::nullopt;
   if (now < registering_.next()) return registering_.next();
   const uint64_t attempt = ++attempt_;
   call_ = std::make_unique<RegisterCall>(
