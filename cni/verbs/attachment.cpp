@@ -7,8 +7,10 @@ namespace vfrail::cni {
 Result<FileLock> lock_attachment(const AttachmentName& name, const std::string& verb, World& world) {
   auto lock = world.store.lock_attachment(name, verb, world.lock_timeout);
   if (lock) return lock;
+  const bool held = lock.error().code == Errc::busy;
   return std::move(lock.error())
-      .in("wait for the verb that is at work on " + name.ifname + " of container " + name.container_id);
+      .in((held ? "wait for the verb that is under way on " : "lock ") + name.ifname + " of container " +
+          name.container_id);
 }
 
 Result<> quarantine(const AttachmentName& name, World& world) {

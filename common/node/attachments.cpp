@@ -28,7 +28,8 @@ std::string Attachments::owner_path(const std::string& device_key) const {
 Result<std::optional<Record>> Attachments::load(const AttachmentName& name) const {
   const std::string path = record_path(name);
   const auto read = read_file(path, kMaxRecordBytes);
-  if (!read && read.error().code == Errc::protocol)  // it is not a file
+  // It is not a file, or larger than any record.
+  if (!read && (read.error().code == Errc::protocol || read.error().code == Errc::invalid))
     return Error{Errc::protocol, 0, "record " + path + " cannot be read: " + read.error().text,
                  ErrorId::record_damaged};
   const auto text = TRY(read);

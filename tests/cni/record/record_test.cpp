@@ -276,7 +276,8 @@ TEST_CASE("Removing what was never saved succeeds") {
 
 TEST_CASE("An unreadable record is an error of its own, and can be quarantined") {
   Store s;
-  std::ofstream(s.folder + "/attachments/abc:net1.json") << "{ torn";
+  std::ofstream(s.folder + "/attachments/abc:net1.json")
+      << GENERATE(std::string("{ torn"), std::string(kMaxRecordBytes + 1, ' '));
   const auto loaded = s.store.load({"abc", "net1"});
   REQUIRE_FALSE(loaded);
   CHECK(loaded.error().code == Errc::protocol);
