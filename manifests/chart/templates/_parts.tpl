@@ -5,13 +5,28 @@
 {{- end -}}
 {{- end -}}
 
+{{- /* Of the objects. Two releases in a namespace, one for each kind of nodes, have two. */ -}}
+{{- define "vfrail.name" -}}
+{{ .Values.nameOverride | default .Release.Name }}
+{{- end -}}
+
 {{- define "vfrail.configMap" -}}
-{{ .Values.existingConfigMap | default (printf "%s-config" .Release.Name) }}
+{{ .Values.existingConfigMap | default (printf "%s-config" (include "vfrail.name" .)) }}
+{{- end -}}
+
+{{- /* Of the DaemonSet, which cannot change it: its own pods, and not those of another release. */ -}}
+{{- define "vfrail.selector" -}}
+app.kubernetes.io/name: vfrail
+app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{- define "vfrail.labels" -}}
-app.kubernetes.io/name: vfrail
+{{ include "vfrail.selector" . }}
 app.kubernetes.io/component: device-plugin
+{{- end -}}
+
+{{- define "vfrail.serviceAccount" -}}
+{{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create) | ternary (include "vfrail.name" .) "") }}
 {{- end -}}
 
 {{- /* An init container that installs vfrail-cni; of it a dictionary: root, name (its own), as (the executable's). */ -}}
@@ -63,12 +78,18 @@ nodeSelector:
   {{- with .Values.nodes.selector }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+{{- /* A node must fit one of the terms, so each of the user's has the architectures, too. */}}
+{{- $affinity := deepCopy .Values.affinity }}
+{{- $node := $affinity.nodeAffinity | default dict }}
+{{- $required := $node.requiredDuringSchedulingIgnoredDuringExecution | default dict }}
+{{- $arch := dict "key" "kubernetes.io/arch" "operator" "In" "values" .Values.nodes.arch }}
+{{- $terms := list }}
+{{- range $required.nodeSelectorTerms | default (list dict) }}
+{{- $terms = append $terms (merge (dict "matchExpressions" (append (.matchExpressions | default list) $arch)) .) }}
+{{- end }}
+{{- $node = merge (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms)) $node }}
 affinity:
-  nodeAffinity:
-    requiredDuringSchedulingIgnoredDuringExecution:
-      nodeSelectorTerms:
-        - matchExpressions:
-            - {key: kubernetes.io/arch, operator: In, values: {{ toJson .Values.nodes.arch }}}
+  {{- toYaml (merge (dict "nodeAffinity" $node) $affinity) | nindent 2 }}
 {{- end -}}
 
 {{- /* The folder of CDI specs, if it is another than the one that is emptied anyway, and if /run does not have it. */ -}}
