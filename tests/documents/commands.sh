@@ -280,12 +280,12 @@ object() { # object KIND NAME
         *) wrong "no check for objects of kind $kind" ;;
     esac
 }
-objects() { # the words behind a verb: KIND NAME, KIND/NAME, or KIND alone
+objects() { # the words behind a verb: KIND NAME..., KIND/NAME, or KIND alone
+    local name
     case $# in
         0) ;;
         1) [[ $1 != */* ]] || object "${1%%/*}" "${1#*/}" ;;
-        2) object "$1" "$2" ;;
-        *) wrong "kubectl ... $*" ;;
+        *) for name in "${@:2}"; do object "$1" "$name"; done ;;
     esac
 }
 label() {
@@ -367,6 +367,7 @@ function kubectl {
             -c) has "name: $2\$" manifests/daemonset.yaml || wrong "no container is called $2"; shift ;;
             -p) real jq -e . <<< "$2" > /dev/null && shift ;;
             --patch-file) real jq -e .spec "$2" > /dev/null && shift ;;
+            --image=REGISTRY/vfrail:"$version" | --profile=sysadmin | --attach) ;;
             -i | --type=json | --type=merge | --all-namespaces | --for=condition=Ready | --timeout=*) ;;
             --dry-run=client) dry=yes ;;
             --from-file=*) from=${1##*=} ;;
@@ -387,6 +388,8 @@ function kubectl {
         'create configmap') object configmap "${words[2]}" && there "$from" && [ "$dry $output" = 'yes yaml' ] && config_map "${words[2]}" "$from" ;;
         'rollout status' | 'rollout undo') objects "${words[@]:2}" ;;
         'set image') [[ ${words[3]} =~ ^(.*)=REGISTRY/vfrail:$version_regex$ ]] && of_peers "${BASH_REMATCH[1]}" || wrong "kubectl ${words[*]}" ;;
+        # The image has the program; the node's folders are below /host.
+        'debug node/NODE') [ "${inner[*]}" = 'vfrail plan --root /host' ] && vfrail plan --root "$tree" ;;
         'exec '*) object_or_pod "${words[1]}" && inside "${inner[@]}" ;;
         'cp '*) there "${words[1]}" && [ "${words[2]}" = NAME:/tmp/vfrail-check ] || wrong "kubectl ${words[*]}" ;;
         'logs ') ;; # by a label

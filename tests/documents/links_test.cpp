@@ -71,6 +71,20 @@ TEST_CASE("the first command of the README shows the main job, the second runs t
   CHECK(first->text == "./examples/demo/run\n./tests/run\n");
 }
 
+TEST_CASE("the README in Chinese has the commands of the README, in their order") {
+  const auto commands = [](const Page& page) {
+    std::vector<std::string> out;
+    for (const Block& block : page.blocks)
+      if (block.language == "sh") out.push_back(block.text);
+    return out;
+  };
+  const auto english = commands(page("README.md"));
+  auto chinese = commands(page("README.zh-CN.md"));
+  REQUIRE(chinese.size() >= english.size());
+  chinese.resize(english.size());
+  CHECK(chinese == english);
+}
+
 TEST_CASE("code in a document is in a block that says its language") {
   for (const Page& one : pages()) {
     INFO(one.file);

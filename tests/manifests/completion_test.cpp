@@ -84,10 +84,10 @@ TEST_CASE("bash completes partial words, choices, files and folders") {
   CHECK(offered("vfrail", "vfrail inspect -o ''") == Words{"table", "wide", "name", "json", "yaml"});
   CHECK(offered("vfrail", "vfrail inspect --output = js") == Words{"json"});
   CHECK(offered("vfrail", "vfrail inspect --output =") == Words{"table", "wide", "name", "json", "yaml"});
-  CHECK(offered("vfrail", "vfrail serve --config-file " + test::source_path("READ")) ==
-        Words{test::source_path("README.md")});
-  CHECK(offered("vfrail", "vfrail check-config " + test::source_path("READ")) ==
-        Words{test::source_path("README.md")});
+  CHECK(offered("vfrail", "vfrail serve --config-file " + test::source_path("CONTR")) ==
+        Words{test::source_path("CONTRIBUTING.md")});
+  CHECK(offered("vfrail", "vfrail check-config " + test::source_path("CONTR")) ==
+        Words{test::source_path("CONTRIBUTING.md")});
   CHECK(offered("vfrail", "vfrail inspect --root " + test::source_path("plug")) ==
         Words{test::source_path("plugin")});
   CHECK(offered("vfrail", "vfrail inspect --resource ''").empty());
