@@ -7,7 +7,7 @@ check 'the network of the HostDeviceNetwork' bash -c \
 ipc_lock='{"capabilities": {"add": ["IPC_LOCK"]}}'
 for name in a b; do pod $name hostdevice-net 1 "$ipc_lock"; done
 check 'two pods run' eventually is 2 how_many_run
-check 'net1 is IPoIB, with an address of the range' has 'link/infiniband .* 00:11:22:33:44:55:.*inet 192\.168\.101\.' \
+check 'net1 is IPoIB, with an address of the range' has 'link/infiniband .*:00:11:22:33:44:55:.*inet 192\.168\.101\.' \
     bash -c 'tr -d "\n" <<< "$1"' - "$(in_pod a ip address show net1)"
 check 'its RDMA device is active' has '/1 .*state ACTIVE' in_pod a rdma link
 [ "$RDMA" = shared ] || check 'and it sees no other' is 1 in_pod a bash -c 'rdma link | wc -l'
