@@ -110,6 +110,8 @@ std::vector<Case> device_cases() {
 }
 
 const std::string kPort = test::kFirstPort;
+const std::string kNodeType =
+    "sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/infiniband/mlx5_2/node_type = ";
 
 // Pods whose GPU is elsewhere, and without GPUDirect.
 void move_gpu(PodTree& tree, const std::string& target, const char* numa_node) {
@@ -147,6 +149,12 @@ std::vector<Case> rail_cases() {
        [](PodTree& tree) { tree.add(kPort + "state = 1: DOWN\n" + kPort + "phys_state = 3: Disabled\n"); }},
       {"VF-P07 fault: mlx5_2 has no interface in this pod",
        [](PodTree& tree) {
+         tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
+         for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
+       }},
+      {"VF-P07 fault: mlx5_2 has no interface in this pod: iWARP is TCP",
+       [](PodTree& tree) {
+         tree.add(kNodeType + "4: RNIC\n");
          tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
          for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
        }},
@@ -221,6 +229,8 @@ std::vector<Case> nccl_cases() {
     return [=](PodTree& tree) { tree.environment[name] = value; };
   };
   return {
+      {"VF-P09 fault: NCCL takes mlx5_2:1, which is iWARP",
+       [](PodTree& tree) { tree.add(kNodeType + "4: RNIC\n"); }},
       {"VF-P09 fault: NCCL_IB_DISABLE=1 from the environment", set("NCCL_IB_DISABLE", "1")},
       {"VF-P09 fault: NCCL_NET=Socket from the environment", set("NCCL_NET", "Socket")},
       {"VF-P09 fault: NCCL_IB_HCA==mlx5_1 from the environment names no device of this pod, which has "
