@@ -152,12 +152,6 @@ std::vector<Case> rail_cases() {
          tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
          for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
        }},
-      {"VF-P07 fault: mlx5_2 has no interface in this pod: iWARP is TCP",
-       [](PodTree& tree) {
-         tree.add(kNodeType + "4: RNIC\n");
-         tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
-         for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
-       }},
       {"VF-P21 note: mlx5_2 (net1) has counted out_of_sequence 4, with 1000000 packets since the driver was "
        "bound, earlier pods included",
        [](PodTree& tree) { tree.add(kPort + "hw_counters/out_of_sequence = 4\n"); }},
@@ -481,6 +475,20 @@ TEST_CASE("an iWARP device has no GID of its address, which is no fault") {
   CHECK(has_gid_finding(tree));
   tree.add_gid(kPort, 0, "IB/RoCE v1", "net1", "200:0:1::");
   CHECK_FALSE(has_gid_finding(tree));
+}
+
+TEST_CASE("an iWARP device without an interface is said to lack one for TCP, and nothing of RoCE") {
+  PodTree tree;
+  tree.add(kNodeType + "4: RNIC\n");
+  tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
+  for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
+  const std::vector<std::string> now = findings(tree.read());
+  CAPTURE(now);
+  const auto has = [&](const char* begin) {
+    return std::any_of(now.begin(), now.end(), [&](const auto& one) { return one.starts_with(begin); });
+  };
+  CHECK(has("VF-P07 fault: mlx5_2 has no interface in this pod: iWARP is TCP"));
+  CHECK_FALSE(has("VF-P07 fault: mlx5_2 has no interface in this pod: without one it has no GID"));
 }
 
 TEST_CASE("what a check advises against is explained with a remedy") {
