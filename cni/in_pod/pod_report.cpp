@@ -88,6 +88,7 @@ std::vector<std::string> perftest_lines(const CheckedPod& pod) {
   for (const NcclRail& rail : chosen_rails(pod)) {
     std::string line = "ib_write_bw -d " + rail.rail.name + " -i " + std::to_string(rail.port.number);
     if (rail.port.is_roce()) line += " -x " + std::to_string(rail.gid_index);
+    if (rail.port.transport() == Transport::iwarp) line += " -R";  // the RDMA CM connects, nothing else can
     line += " --report_gbits";
     out.push_back(line);
     out.push_back(line + " " + address_of(rail, pod));

@@ -194,6 +194,10 @@ Result<> plan_rdma(const RdmaConf& wanted, const std::string& type, const State&
   }
   if (auto lacks = missing_isolation(wanted, state.rdma_mode))
     return Error{Errc::unsupported, 0, std::move(*lacks), ErrorId::rdma_shared_mode};
+  // Allocated by another device plugin: its container was given the present nodes.
+  if (plan.cdi_spec.empty())
+    plan.nodes = state.allocated ? state.allocated->nodes : state.device.rdma_nodes();
+  std::sort(plan.nodes.begin(), plan.nodes.end());
   if (state.rdma_mode != RdmaNetnsMode::exclusive) return {};  // shared: the pod uses it through its nodes
   if (state.rdma.size() != state.device.rdma.size()) {
     return Error{Errc::busy, 0,
@@ -202,10 +206,6 @@ Result<> plan_rdma(const RdmaConf& wanted, const std::string& type, const State&
                  ErrorId::device_not_in_host};
   }
   plan.rdma = with_names_in_pod(wanted.name, state.rdma);
-  if (!plan.cdi_spec.empty()) return {};
-  // Allocated by another device plugin: its container was given the present nodes.
-  plan.nodes = state.allocated ? state.allocated->nodes : state.device.rdma_nodes();
-  std::sort(plan.nodes.begin(), plan.nodes.end());
   return {};
 }
 

@@ -71,7 +71,7 @@ struct AttachPlan {
   Tuning tuning;                          // to be set in the host, before the move
   std::optional<uint32_t> routing_table;  // the attachment's own, with source routing
   std::vector<PlannedRdma> rdma;          // to move
-  std::vector<std::string> nodes;         // the device nodes that the RDMA devices must have afterwards
+  std::vector<std::string> nodes;         // the device nodes that the container was allocated
   std::string cdi_spec;                   // with CDI: the file to correct instead
   std::optional<MacAddress> reported_mac;  // without a netdev: the address that user space finds
   uint32_t reported_mtu = 0;               // and the MTU; 0: unknown

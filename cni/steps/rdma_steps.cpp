@@ -58,6 +58,16 @@ Result<bool> worth_another_move(const SysRoot& sys, const std::vector<std::strin
   return true;
 }
 
+Error nodes_changed(const std::string& device, const std::vector<std::string>& have,
+                    const std::vector<std::string>& allocated, const std::string& when) {
+  return {Errc::busy, 0,
+          "the kernel gave " + device + " the device nodes " + joined(have) + " " + when +
+              ", but the container was allocated " + joined(allocated) +
+              ", which no longer exist or belong to another device; delete the pod, so that kubelet "
+              "allocates again",
+          ErrorId::rdma_nodes_changed};
+}
+
 Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& pod, World& world) {
   std::vector<std::string> have;
   for (int moves = 1;; ++moves) {
@@ -68,13 +78,8 @@ Result<> move_with_nodes(const Record& record, const AttachPlan& plan, Kernel& p
     if (moves == kMaxMoves || !TRY(worth_another_move(world.sys, plan.nodes, have))) break;
     TRY(move_all(plan.rdma, pod, world.host), "move back to try again");
   }
-  return Error{Errc::busy, 0,
-               "the kernel gave " + host_names(record.rdma) + " of " + record.device_key +
-                   " the device nodes " + joined(have) +
-                   " when it moved into the pod, but the container was allocated " + joined(plan.nodes) +
-                   ", which no longer exist or belong to another device; delete the pod, so that kubelet "
-                   "allocates again",
-               ErrorId::rdma_nodes_changed};
+  return nodes_changed(host_names(record.rdma) + " of " + record.device_key, have, plan.nodes,
+                       "when it moved into the pod");
 }
 
 // With messages of their own. nldev_set_doit() of Linux 6.12 returns when it has renamed, and does not look
@@ -279,6 +284,14 @@ Error not_returned(const std::vector<MovedRdma>& missing, const Record& record, 
 }
 
 }  // namespace
+
+Result<> compare_nodes(const Record& record, const std::vector<std::string>& allocated, World& world) {
+  if (allocated.empty() || !record.device) return {};
+  const auto have =
+      TRY(read_rdma_nodes(world.sys, *record.device), "read the device nodes of " + record.device_key);
+  if (have == allocated) return {};
+  return nodes_changed(record.device_key, have, allocated, "when its driver was bound again for the GUID");
+}
 
 Result<> move_rdma(const Record& record, const AttachPlan& plan, Kernel& pod, World& world) {
   if (record.rdma.empty()) return {};

@@ -5,6 +5,7 @@
 #include "cni/steps/rdma_steps.h"
 #include "common/errors/error_id.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -12,8 +13,11 @@ namespace vfrail::cni {
 
 namespace {
 
+// probe() mostly has made the device nodes when it returns; every other rebind and move waits.
+constexpr std::chrono::milliseconds kNodesTimeout{1000};
+
 Result<> bind_and_wait(const Record& record, World& world) {
-  TRY(world.rebind(world.sys, *record.device), "rebind the driver of " + record.device_key);
+  TRY(rebind_in_turn(record, world), "rebind the driver of " + record.device_key);
   const auto deadline = std::chrono::steady_clock::now() + world.return_timeout;
   for (;;) {
     // Its RDMA device appears some time after its netdev.
@@ -25,7 +29,29 @@ Result<> bind_and_wait(const Record& record, World& world) {
   }
 }
 
+// Until the device has as many nodes as before.
+Result<> wait_for_nodes(const Record& record, size_t count, const World& world) {
+  const auto deadline = std::chrono::steady_clock::now() + std::min(kNodesTimeout, world.return_timeout);
+  while (TRY(read_rdma_nodes(world.sys, *record.device)).size() < count) {
+    if (std::chrono::steady_clock::now() >= deadline) return {};
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<> rebind_in_turn(const Record& record, World& world) {
+  const auto turn = world.store.lock_rdma(world.lock_timeout);
+  // Better than no rebind: whoever gets other numbers by it is refused when they are compared.
+  if (!turn)
+    world.log.warning(
+        "the driver is rebound although another pod's RDMA move or rebind has not ended",
+        {{"device", record.device_key}, {"reason", turn.error().text}, {"id", turn.error().id_text()}});
+  const size_t before = TRY(read_rdma_nodes(world.sys, *record.device)).size();
+  TRY(world.rebind(world.sys, *record.device));
+  return wait_for_nodes(record, before, world);
+}
 
 Result<bool> can_rebind(const Record& record, const World& world) {
   if (!record.device || !record.device->pci()) return false;

@@ -1,6 +1,7 @@
 #include "cni/steps/vf_steps.h"
 
 #include "cni/node/device.h"
+#include "cni/steps/rebind_step.h"
 #include "common/errors/error_id.h"
 
 namespace vfrail::cni {
@@ -104,7 +105,7 @@ Result<VfSettings> restore_vf_identity(const Record& record, World& world) {
   const auto place = TRY(find_changed_vf(record, world));
   if (!place) return VfSettings();
   VfSettings refused = TRY(restore_settings(*place, record.vf->settings.identity(), record, world));
-  if (record.vf->rebind) TRY(world.rebind(world.sys, *record.device));
+  if (record.vf->rebind) TRY(rebind_in_turn(record, world));
   return refused;
 }
 

@@ -11,6 +11,7 @@
 #include "cni/steps/link_steps.h"
 #include "cni/steps/name_step.h"
 #include "cni/steps/rdma_steps.h"
+#include "cni/steps/rebind_step.h"
 #include "cni/steps/transaction.h"
 #include "cni/steps/tuning_step.h"
 #include "cni/steps/vf_steps.h"
@@ -180,8 +181,11 @@ Result<std::optional<Link>> change_device(const Request& request, const NetConf&
   // The PF first, so that no packet leaves the pod without its VLAN.
   if (plan.vf) TRY(change_vf(world.host, *plan.vf));
   if (plan.vf && plan.vf->rebind) {
-    TRY(world.rebind(world.sys, *record.device), "have the driver take the GUID over");
+    const std::vector<std::string> allocated = plan.nodes;
+    TRY(rebind_in_turn(record, world), "have the driver take the GUID over");
     plan = TRY(plan_again(request, conf, pod, world, record));
+    plan.nodes = allocated;  // not those that the rebind has made
+    if (record.rdma.empty()) TRY(compare_nodes(record, allocated, world));
   }
   Kernel* from = &world.host;
   if (plan.ipoib() && !record.rdma.empty()) {

@@ -51,7 +51,7 @@ Result<> read_ports(const DeviceFolder& folder, RdmaFacts& out) {
     out.ports.push_back(TRY(read_rdma_port(folder, port, number)));
   }
   const bool decided = !out.ports.empty() && out.ports.front().link_layer == kInfiniBand;
-  if (!decided) out.node_type = port_state(TRY(folder.text(base + "node_type")));
+  if (!decided) out.node_type = TRY(read_node_type(folder, base));
   return {};
 }
 
@@ -123,12 +123,19 @@ const char* name_of(Transport transport) {
 }
 
 // node_type_show() prints these words.
-Transport RdmaFacts::transport() const {
-  const std::string layer = ports.empty() ? std::string() : ports.front().link_layer;
+Transport transport_of(const std::string& node_type, const std::string& link_layer) {
   if (node_type == "RNIC") return Transport::iwarp;
   if (node_type == "unspecified" || node_type.starts_with("usNIC")) return Transport::own;
-  if (layer == kInfiniBand) return Transport::infiniband;
-  return layer == "Ethernet" ? Transport::roce : Transport::unknown;
+  if (link_layer == kInfiniBand) return Transport::infiniband;
+  return link_layer == "Ethernet" ? Transport::roce : Transport::unknown;
+}
+
+Transport RdmaFacts::transport() const {
+  return transport_of(node_type, ports.empty() ? std::string() : ports.front().link_layer);
+}
+
+Result<std::string> read_node_type(const DeviceFolder& folder, const std::string& base) {
+  return port_state(TRY(folder.text(base + "node_type")));
 }
 
 std::string rdma_port_folder(const std::string& rdma, uint32_t number) {

@@ -30,6 +30,7 @@ enum class Transport : uint8_t {
   iwarp,  // over TCP; its node is an RNIC: irdma, erdma, siw
   own,    // a protocol of its own: EFA, usNIC
 };
+Transport transport_of(const std::string& node_type, const std::string& link_layer);
 const char* name_of(Transport transport);  // "InfiniBand", "RoCE", "iWARP", "own protocol", "not known"
 
 struct RdmaFacts {
@@ -54,6 +55,9 @@ Result<> read_link_layer(const DeviceFolder& folder, RdmaFacts& out);
 // Reads all ports of all RDMA devices of a device. `verbs_nodes`: the names of its verbs nodes.
 Result<> read_rdma_ports(const DeviceFolder& folder, const std::vector<std::string>& verbs_nodes,
                          std::vector<RdmaFacts>& out);
+
+// "CA" or "RNIC" of the file in the folder of an RDMA device, `base`; empty: there is none.
+Result<std::string> read_node_type(const DeviceFolder& folder, const std::string& base);
 
 // A port's folder among those of its device: "infiniband/mlx5_4/ports/1/".
 std::string rdma_port_folder(const std::string& rdma, uint32_t number);

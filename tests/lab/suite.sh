@@ -30,7 +30,11 @@ queue_lab() {
     for mode in exclusive shared; do
         queue "lab, CNI, $mode" lab --name "cni-$mode" --limit 900 tests/lab/cni_test.sh "$mode"
         case ${LAB_KERNEL:-6} in
-            6 | 7) queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode" ;;
+            6 | 7)
+                queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode"
+                queue "lab, InfiniBand at once, $mode" lab --name "infiniband-storm-$mode" --limit 300 \
+                    tests/lab/infiniband_storm_test.sh "$mode" 3
+                ;;
         esac
     done
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh

@@ -107,12 +107,22 @@ void check_socket(const CheckedPod& pod, const NcclSettings& settings, CheckResu
        names.empty() ? "remove it" : std::string(kSocket) + "==" + names.front() + ", or remove it"});
 }
 
+// ncclIbConnect() exchanges the numbers of queue pairs by its own socket.
+void check_iwarp(const NcclRail& rail, CheckResults& out) {
+  out.push_back(
+      {Finding::fault,
+       "NCCL takes " + rail.name() +
+           ", which is iWARP: its queue pairs are connected by the RDMA CM only, which NCCL does not "
+           "use, so its connections fail",
+       "NCCL_IB_HCA=^" + rail.rail.name + ", or NCCL_IB_DISABLE=1 if there is no other device"});
+}
+
 // What it comes to, for people who ask why.
 std::string choice_text(const CheckedPod& pod, const NcclSettings& settings,
                         const std::vector<NcclRail>& chosen) {
   std::vector<std::string> rails;
   for (const NcclRail& one : chosen)
-    rails.push_back(one.name() + (one.port.is_roce() ? " GID " + std::to_string(one.gid_index) : ""));
+    rails.push_back(one.name() + (one.port.is_ethernet() ? " GID " + std::to_string(one.gid_index) : ""));
   std::string out = "NCCL takes " + joined(rails);
   if (pod.network) out += "; sockets: " + choose_socket_interface(*pod.network, settings).value_or("none");
   for (const char* name : {kHca, kGidIndex, kSocket}) {
@@ -129,6 +139,7 @@ Result<CheckResults> check_nccl(const CheckedPod& pod) {
   check_transport(settings, out);
   check_devices(pod, settings, chosen, out);
   for (const NcclRail& rail : chosen) {
+    if (rail.port.transport() == Transport::iwarp) check_iwarp(rail, out);
     if (!rail.port.is_roce()) continue;
     if (settings.number(kGidIndex, -1) < 0)
       check_searched_gid(rail, out);

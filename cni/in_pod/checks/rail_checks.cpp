@@ -43,12 +43,16 @@ Result<CheckResults> check_port_states(const CheckedPod& pod) {
 Result<CheckResults> check_interfaces(const CheckedPod& pod) {
   CheckResults out;
   for (const Rail& rail : pod.own_rails()) {
-    const bool roce = std::any_of(rail.ports.begin(), rail.ports.end(),
-                                  [](const RailPort& port) { return port.is_roce(); });
-    if (roce && rail.netdevs.empty())
+    const auto has = [&](Transport transport) {
+      return std::any_of(rail.ports.begin(), rail.ports.end(),
+                         [&](const RailPort& port) { return port.transport() == transport; });
+    };
+    const bool roce = has(Transport::roce);
+    if ((roce || has(Transport::iwarp)) && rail.netdevs.empty())
       out.push_back({Finding::fault,
-                     rail.name + " has no interface in this pod: without one it has no GID, and RoCE and the "
-                                 "RDMA CM do not work",
+                     rail.name + " has no interface in this pod: " +
+                         (roce ? "without one it has no GID, and RoCE and the RDMA CM do not work"
+                               : "iWARP is TCP, and connects by the addresses of one"),
                      "attach the device by a network (the pod's annotation); with hostNetwork, or a resource "
                      "without a network, interface and RDMA device stay in different namespaces"});
   }

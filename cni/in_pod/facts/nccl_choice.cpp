@@ -102,9 +102,11 @@ std::vector<NcclRail> choose_rails(const std::vector<Rail>& rails, const NcclSet
   std::vector<NcclRail> out;
   for (const Rail& rail : rails) {
     for (const RailPort& port : rail.ports) {
-      const bool taken = rail.has_node && port.is_active() && names.takes(rail.name, port.number);
+      // ncclIbInit() leaves out a link layer that is neither, as EFA's.
+      const bool known = port.is_ethernet() || port.link_layer == "InfiniBand";
+      const bool taken = known && rail.has_node && port.is_active() && names.takes(rail.name, port.number);
       if (!taken || out.size() == kMaxNcclDevices) continue;
-      out.push_back({rail, port, port.is_roce() ? choose_gid_index(port, settings) : 0});
+      out.push_back({rail, port, port.is_ethernet() ? choose_gid_index(port, settings) : 0});
     }
   }
   return out;
@@ -124,7 +126,7 @@ std::string expected_line(const std::vector<NcclRail>& rails) {
   if (rails.empty()) return "NET/IB : No device found.";
   std::string out = "NET/IB : Using";
   for (size_t i = 0; i < rails.size(); ++i)
-    out += " [" + std::to_string(i) + "]" + rails[i].name() + (rails[i].port.is_roce() ? "/RoCE" : "/IB");
+    out += " [" + std::to_string(i) + "]" + rails[i].name() + (rails[i].port.is_ethernet() ? "/RoCE" : "/IB");
   return out;
 }
 

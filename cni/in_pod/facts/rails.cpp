@@ -94,9 +94,12 @@ Result<std::vector<Rail>> read_rails(const SysRoot& sys) {
       if (node.rdma == name) rail.uverbs = node.name;
     }
     rail.has_node = std::find(in_dev.begin(), in_dev.end(), rail.uverbs) != in_dev.end();
+    const std::string node_type = TRY(read_node_type(DeviceFolder(device), ""), name);
     for (const std::string& port : TRY(names_in(device, "ports"))) {
-      if (const auto number = parse_decimal(port))
-        rail.ports.push_back(TRY(read_rail_port(device.at("ports/" + port), *number), name));
+      const auto number = parse_decimal(port);
+      if (!number) continue;
+      rail.ports.push_back(TRY(read_rail_port(device.at("ports/" + port), *number), name));
+      rail.ports.back().node_type = node_type;
     }
     add_netdevs_of_gids(rail);
     out.push_back(std::move(rail));

@@ -18,8 +18,12 @@ namespace vfrail::pod {
 struct RailPort : RdmaPort {
   std::string rate;       // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids;  // by index
-  bool is_roce() const { return link_layer == "Ethernet"; }
-  // Not of iWARP, which has Ethernet as well (GidSearch::of_addresses).
+  std::string node_type;  // of the device: "CA", "RNIC"
+  Transport transport() const { return transport_of(node_type, link_layer); }
+  bool is_roce() const { return transport() == Transport::roce; }
+  // What NCCL goes by; iWARP has it as well.
+  bool is_ethernet() const { return link_layer == "Ethernet"; }
+  // Not of iWARP (GidSearch::of_addresses).
   bool has_gids_of_addresses() const {
     return gids.empty() || gids.front().index != 0 || is_link_local(gids.front().address);
   }

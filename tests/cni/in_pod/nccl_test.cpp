@@ -51,6 +51,16 @@ TEST_CASE("variables change NCCL's search") {
   CHECK(chosen(v6, {{"NCCL_IB_ADDR_FAMILY", "AF_INET6"}}) == 1);
 }
 
+TEST_CASE("NCCL goes by the link layer, and leaves out a port of another than InfiniBand and Ethernet") {
+  PodTree tree;
+  tree.add(std::string(test::kFirstPort) + "link_layer = Unknown\n");
+  const CheckedPod pod = tree.read();
+  REQUIRE(pod.rails);
+  const auto chosen = choose_rails(*pod.rails, NcclSettings());
+  REQUIRE(chosen.size() == 1);
+  CHECK(chosen[0].rail.name == "mlx5_6");
+}
+
 TEST_CASE("names are prefixes unless '=' is before them, and '^' excludes") {
   CHECK(NcclNames("").takes("mlx5_2", 1));
   CHECK(NcclNames("mlx5_1").takes("mlx5_10", 1));

@@ -110,6 +110,8 @@ std::vector<Case> device_cases() {
 }
 
 const std::string kPort = test::kFirstPort;
+const std::string kNodeType =
+    "sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/infiniband/mlx5_2/node_type = ";
 
 // Pods whose GPU is elsewhere, and without GPUDirect.
 void move_gpu(PodTree& tree, const std::string& target, const char* numa_node) {
@@ -221,6 +223,8 @@ std::vector<Case> nccl_cases() {
     return [=](PodTree& tree) { tree.environment[name] = value; };
   };
   return {
+      {"VF-P09 fault: NCCL takes mlx5_2:1, which is iWARP",
+       [](PodTree& tree) { tree.add(kNodeType + "4: RNIC\n"); }},
       {"VF-P09 fault: NCCL_IB_DISABLE=1 from the environment", set("NCCL_IB_DISABLE", "1")},
       {"VF-P09 fault: NCCL_NET=Socket from the environment", set("NCCL_NET", "Socket")},
       {"VF-P09 fault: NCCL_IB_HCA==mlx5_1 from the environment names no device of this pod, which has "
@@ -471,6 +475,20 @@ TEST_CASE("an iWARP device has no GID of its address, which is no fault") {
   CHECK(has_gid_finding(tree));
   tree.add_gid(kPort, 0, "IB/RoCE v1", "net1", "200:0:1::");
   CHECK_FALSE(has_gid_finding(tree));
+}
+
+TEST_CASE("an iWARP device without an interface is said to lack one for TCP, and nothing of RoCE") {
+  PodTree tree;
+  tree.add(kNodeType + "4: RNIC\n");
+  tree.remove("sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/net");
+  for (const char* entry : {"0", "1", "2", "3"}) tree.remove(kPort + "gid_attrs/ndevs/" + entry);
+  const std::vector<std::string> now = findings(tree.read());
+  CAPTURE(now);
+  const auto has = [&](const char* begin) {
+    return std::any_of(now.begin(), now.end(), [&](const auto& one) { return one.starts_with(begin); });
+  };
+  CHECK(has("VF-P07 fault: mlx5_2 has no interface in this pod: iWARP is TCP"));
+  CHECK_FALSE(has("VF-P07 fault: mlx5_2 has no interface in this pod: without one it has no GID"));
 }
 
 TEST_CASE("what a check advises against is explained with a remedy") {
