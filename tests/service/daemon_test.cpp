@@ -50,7 +50,7 @@ class Running {
                  .rescan_interval = std::chrono::hours{1},
                  .cni_state_dir = folder.path("cni"),
                  .sweep_program = folder.path("sweep"),
-                 .read_pools = [this](const Config&) { return read_pools(); },
+                 .read_pools = [this](const Config&, const Changed&) { return read_pools(); },
                  .care_for_freed = std::move(care_for_freed),
                  .config = config_,
                  .status = &status_},
@@ -373,7 +373,7 @@ TEST_CASE("in the host's network namespace events take the place of frequent sca
   KernelEvents events(log);
   ConfigSource config = any_config(folder.path("config.json"));
   std::atomic<int> scans{0};
-  const auto count = [&](const Config&) -> Result<Pools> {
+  const auto count = [&](const Config&, const Changed&) -> Result<Pools> {
     ++scans;
     return Pools();
   };

@@ -74,7 +74,8 @@ Bytes devlink_message(uint8_t command) {
 }
 
 std::optional<std::string> noted(KernelSource kind, const Bytes& datagram) {
-  return read_kernel_message(kind, datagram);
+  const auto event = read_kernel_message(kind, datagram);
+  return event ? std::optional(event->words) : std::nullopt;
 }
 
 std::optional<std::string> uevent(const std::string& action, const std::string& path,
