@@ -226,7 +226,7 @@ int calls_of_rescan(size_t pfs) {
   const std::string trace = folder.path("trace");
   const std::string command = std::string("exec env ") + kRoot + "=" + tree.root() +
                               " /usr/bin/strace -f -qq -o " + trace + " /proc/" + std::to_string(::getpid()) +
-                              "/exe 'one rescan, of which the system calls are counted' > /dev/null";
+                              "/exe 'one rescan of which the system calls are counted' > /dev/null";
   REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(cert-env33-c)
   std::ifstream lines(trace);
   int out = -1;
@@ -241,7 +241,7 @@ int calls_of_rescan(size_t pfs) {
 
 }  // namespace
 
-TEST_CASE("one rescan, of which the system calls are counted", "[.]") {
+TEST_CASE("one rescan of which the system calls are counted", "[.]") {
   const char* root = std::getenv(kRoot);  // NOLINT(concurrency-mt-unsafe)
   REQUIRE(root != nullptr);
   const SysRoot sys(root);
