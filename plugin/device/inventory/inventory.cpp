@@ -235,7 +235,7 @@ class Rereader {
     }
   }
 
-  // Host use is read later, and is no fact of anything that depends on the function.
+  // Host use is read afterwards, and nothing that depends on the function has it from there.
   static bool has_same_facts(const DeviceFacts& before, const DeviceFacts& now) {
     DeviceFacts copy = now;
     copy.host_use = before.host_use;
