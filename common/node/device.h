@@ -89,6 +89,7 @@ struct Device {
   // to another namespace the kernel removes them and makes them again, one after another
   // (rdma_dev_change_netns()), so that a read can find fewer.
   size_t visible_rdma_nodes() const;
+  bool operator==(const Device&) const = default;
 };
 
 // No value where the kernel knows none: -1, or no such file.

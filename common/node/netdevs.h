@@ -23,6 +23,8 @@ struct Netdev {
   std::string operstate = {};  // "up", "down", ...
   bool up = false;             // administratively
   bool carrier = false;
+
+  bool operator==(const Netdev&) const = default;
 };
 
 // The entries of the interfaces in the device's folder, each by name: "net/eth7". virtio-net registers its

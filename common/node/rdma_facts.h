@@ -19,6 +19,8 @@ struct RdmaPort {
   std::string umad = {};        // "umad0"; empty if there is none
   std::string issm = {};
   std::string physical = {};  // "LinkUp", "Polling", "Disabled"
+
+  bool operator==(const RdmaPort&) const = default;
 };
 
 // What carries the messages of an RDMA device, as the kernel decides it by node type and link layer
@@ -42,6 +44,7 @@ struct RdmaFacts {
   std::string node_type = {};  // "CA", "RNIC"; read where a port is not InfiniBand's, empty: not known
 
   Transport transport() const;
+  bool operator==(const RdmaFacts&) const = default;
 };
 
 // Folders of a device's own.

@@ -92,7 +92,7 @@ Daemon::Time Daemon::work() {
   if (kernel_.due(now)) read_events();
   // Periodically, too: inotify(7) can drop events, and a file on a network file system raises none.
   if (config_.due(now) || now >= std::min(rescan_at_, reload_at_)) reload();
-  if (now >= std::min(rescan_at_, advertised_.read_at()) || kernel_.due(now)) scan_node();
+  if (const auto changed = due(now)) scan_node(*changed);
   if (now >= advertised_.ask_at()) {
     advertised_.asked(now);
     publishers_.ask_in_use(now);
@@ -100,6 +100,12 @@ Daemon::Time Daemon::work() {
   now = steady_clock::now();
   return std::min({publishers_.run_due(now), rescan_at_, advertised_.read_at(), advertised_.ask_at(),
                    reload_at_, kernel_.next(now), config_.next(now)});
+}
+
+// What is not yet settled is read as a whole: what it waits for can be without an event.
+std::optional<Changed> Daemon::due(Time now) const {
+  if (now >= rescan_at_ || (now >= advertised_.read_at() && !answer_decides_)) return Changed::all();
+  return now >= advertised_.read_at() || kernel_.due(now) ? std::optional(changed_) : std::nullopt;
 }
 
 // Sockets that are not read now are left out: their events wait there without waking anybody.
@@ -132,9 +138,10 @@ Daemon::Ready Daemon::wait(Time until) const {
 
 void Daemon::read_events() {
   if (options_.events == nullptr) return;
-  const auto what = options_.events->read();
-  if (what) log_.debug("kernel event", {{"event", *what}});
-  kernel_.note_event(steady_clock::now(), what.has_value());
+  const auto event = options_.events->read();
+  if (event) log_.debug("kernel event", {{"event", event->words}});
+  if (event) changed_.add(event->changed);
+  kernel_.note_event(steady_clock::now(), event.has_value());
 }
 
 void Daemon::read_config_events() {
@@ -169,10 +176,10 @@ void Daemon::report_config() {
   remark({"configuration", options_.config.now().warnings});
 }
 
-void Daemon::scan_node() {
+void Daemon::scan_node(const Changed& changed) {
   if (options_.events != nullptr) options_.events->open_missing();
   const auto began = Counters::start();
-  auto pools = options_.read_pools(options_.config.now());
+  auto pools = options_.read_pools(options_.config.now(), changed);
   const bool whole = pools && pools->unread.empty();
   if (options_.counters != nullptr) options_.counters->scanned(whole ? Outcome::ok : Outcome::failed, began);
   const Time now = steady_clock::now();
@@ -181,7 +188,9 @@ void Daemon::scan_node() {
   const auto ports = pools ? pools->port_devices : std::set<std::string>();
   auto there = pools && options_.care_for_specs ? ids_of_all(*pools) : std::set<std::string>();
   const bool is_new = advertised_.read(std::move(pools), now);
-  rescan_at_ = next_rescan(now);
+  rescan_at_ = changed.everything ? next_whole_scan(now) : std::min(rescan_at_, latest_whole_scan(now));
+  changed_ = {};
+  answer_decides_ = false;
   print_failure(before);
   if (!is_new) return;
   there_ = std::move(there);
@@ -206,8 +215,11 @@ void Daemon::print_failure(const std::optional<Advertised::Failure>& before) con
 void Daemon::take_answer(Time now) {
   auto answer = publishers_.take_answer();
   if (!answer) return;
+  // Whatever else there is to read is due later.
+  const bool was_due = now >= advertised_.read_at() && !answer_decides_;
   if (!answer->in_use) {
     advertised_.not_answered(now);
+    answer_decides_ = !was_due && now >= advertised_.read_at();
     const Error& error = answer->in_use.error();
     if (error.text != kubelet_complaint_)
       log_.info("pod-resources API unavailable",
@@ -217,6 +229,7 @@ void Daemon::take_answer(Time now) {
   }
   kubelet_complaint_.clear();
   advertised_.answered(*std::move(answer->in_use), answer->asked, now);
+  answer_decides_ = !was_due && now >= advertised_.read_at();
   if (options_.care_for_specs)
     remark({"CDI", options_.care_for_specs(advertised_.devices_in_use(),
                                            advertised_.answer_is_newer_than_list() ? &there_ : nullptr)});
@@ -272,13 +285,18 @@ void Daemon::finish_sweep() {
   }
 }
 
-Daemon::Time Daemon::next_rescan(Time now) const {
+Daemon::Time Daemon::next_whole_scan(Time now) const {
   if (const auto seconds = options_.config.now().rescan_seconds)
     return *seconds == 0 ? Time::max() : now + std::chrono::seconds{*seconds};
   const bool covered = options_.events != nullptr &&
                        options_.events->covers_all(options_.own_netns_is_host) &&
                        (!advertised_.rest().infiniband_ports || options_.events->covers_ports());
   return now + (covered ? options_.quiet_interval : options_.rescan_interval);
+}
+
+Daemon::Time Daemon::latest_whole_scan(Time now) const {
+  const auto seconds = options_.config.now().rescan_seconds.value_or(0);
+  return now + (seconds == 0 ? options_.rescan_interval : std::chrono::seconds{seconds});
 }
 
 void Daemon::remark(const Remark& remark) {

@@ -34,8 +34,9 @@ class Daemon {
   struct Options {
     std::vector<Publisher*> publishers;  // outlive the daemon
     Advertised::Times times = {};
-    // Between two scans if the kernel's events do not cover all that a scan finds; the configuration's own
-    // value has precedence.
+    // Between two scans of the whole node if the kernel's events do not cover all that a scan finds; and from
+    // a scan after an event, which reads only what that is about, to the next whole one at most, so that a
+    // storm does not postpone it. The configuration's own value has precedence.
     std::chrono::milliseconds rescan_interval{60'000};
     // Between two scans if they do.
     std::chrono::milliseconds quiet_interval{600'000};
@@ -44,8 +45,9 @@ class Daemon {
     std::string cni_state_dir = {};
     // The CNI executable, to run `sweep` with when attachments are orphaned; empty: they are only reported.
     std::string sweep_program = {};
-    // The result of that configuration for the present node. Runs on the owner thread.
-    std::function<Result<Pools>(const Config&)> read_pools;
+    // The result of that configuration for the present node, of which at least that is read again. Runs on
+    // the owner thread.
+    std::function<Result<Pools>(const Config&, const Changed&)> read_pools;
     // Called when kubelet has answered which devices containers have, those of units included; `there`: the
     // ids of all devices that the node has, null if the node was read after kubelet was asked. Returns what
     // there is to say about the CDI specs. Runs on the owner thread.
@@ -93,7 +95,10 @@ class Daemon {
   void read_events();
   void read_config_events();
   void reload();
-  void scan_node();
+  // Of the node what has changed, and what every scan reads.
+  void scan_node(const Changed& changed);
+  // What is to be read now; no value: nothing.
+  std::optional<Changed> due(Time now) const;
   void print_failure(const std::optional<Advertised::Failure>& before) const;
   // Takes kubelet's answer, if it is there.
   void take_answer(Time now);
@@ -101,7 +106,8 @@ class Daemon {
   void find_orphans(Time asked, Time now);
   void sweep();
   void finish_sweep();
-  Time next_rescan(Time now) const;
+  Time next_whole_scan(Time now) const;
+  Time latest_whole_scan(Time now) const;
   void remark(const Remark& remark);
   // The entries of the configuration that are not served.
   void report_config();
@@ -116,13 +122,15 @@ class Daemon {
   Publishers publishers_;
   Advertised advertised_;
   EventThrottle kernel_;
+  Changed changed_;              // by events since the last scan
+  bool answer_decides_ = false;  // kubelet's answer alone is why to scan: no device has changed
   EventThrottle config_;
   std::optional<SweepRun> sweep_;
   Remarks remarks_;
   std::string kubelet_complaint_;
   std::set<std::string>
       there_;         // ids of the devices that the node had at the last scan, for care_for_specs()
-  Time rescan_at_{};  // periodically, or at once
+  Time rescan_at_{};  // the whole node, periodically or at once
   Time reload_at_{};  // when to read the configuration without an event
 };
 

@@ -9,13 +9,8 @@
 #include "plugin/device/allocate/cdi_choice.h"
 #include "plugin/device/allocate/cdi_folder.h"
 #include "plugin/device/allocate/freed_files.h"
-#include "plugin/device/config/devlink_reach.h"
 #include "plugin/device/config/formats/source.h"
 #include "plugin/device/inventory/host_kernel.h"
-#include "plugin/device/inventory/host_view.h"
-#include "plugin/device/inventory/inventory.h"
-#include "plugin/device/inventory/unclean_facts.h"
-#include "plugin/device/match/pools.h"
 #include "plugin/observe/events/folder_events.h"
 #include "plugin/observe/events/kernel_events.h"
 #include "plugin/observe/link_up.h"
@@ -26,6 +21,7 @@
 #include "plugin/service/kubelet/kubelet_publisher.h"
 #include "plugin/service/last_resort.h"
 #include "plugin/service/monitoring/monitoring_server.h"
+#include "plugin/service/node_reader.h"
 #include "plugin/service/thread_room.h"
 
 #include <cerrno>
@@ -187,22 +183,12 @@ CdiChoice choose_cdi_folder(const ServeOptions& options, CdiUse use, const SysRo
   return out;
 }
 
-Result<Pools> read_pools(const SysRoot& sys, Kernel* kernel, const std::string& cni_state_dir,
-                         const Config& config, LinksUp& links) {
-  Pools pools;
-  {
-    Inventory inventory = TRY(scan(sys, kernel), "scan the PCI functions");
-    if (const std::string blind = TRY(check_host_view(sys, inventory)); !blind.empty())
-      return Error{Errc::wrong_netns, 0, blind, ErrorId::host_not_visible};
-    TRY(add_unclean(sys, cni_state_dir, inventory));
-    pools = match(config, inventory);
-    pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
-    for (std::string& gap : find_devlink_gaps(sys, config)) pools.warnings.push_back(std::move(gap));
-    for (std::string& gap : find_ddp_gaps(config, inventory)) pools.warnings.push_back(std::move(gap));
-    for (std::string& warning : links.follow(pools)) pools.warnings.push_back(std::move(warning));
-  }
-  // The inventory of a thousand functions is several times what stays.
+Result<Pools> read_pools(NodeReader& node, const Config& config, const Changed& changed, LinksUp& links) {
+  auto pools = node.read(config, changed);
+  // What a scan of a thousand functions needs is several times what stays.
   ::malloc_trim(0);
+  if (!pools) return pools;
+  for (std::string& warning : links.follow(*pools)) pools->warnings.push_back(std::move(warning));
   return pools;
 }
 
@@ -255,6 +241,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                               .cni_dir = options.cni_bin_dir,
                               .cdi_dir = cdi.folder};
   if (use_cdi) TRY(open_cdi_folder(places.cdi_dir));
+  NodeReader node(sys, kernel.get(), options.cni_state_dir);
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   LinksUp links(kernel.get(), log);
   events.add(std::make_unique<FolderEvents>(unclean_folder(options.cni_state_dir)));
@@ -288,25 +275,24 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                             .places = places,
                             .counters = &counters},
                            log);
-  Daemon daemon({.publishers = {&kubelet},
-                 .rescan_interval = options.rescan_interval.value_or(kRescanInterval),
-                 .quiet_interval = options.rescan_interval.value_or(kQuietInterval),
-                 .own_netns_is_host = kernel != nullptr,
-                 .cni_state_dir = options.cni_state_dir,
-                 .sweep_program = options.sweep_program,
-                 .read_pools =
-                     [&](const Config& config) {
-                       return read_pools(sys, kernel.get(), options.cni_state_dir, config, links);
-                     },
-                 .care_for_specs = use_cdi ? care_for_specs : Daemon::Options::CareForSpecs(),
-                 .care_for_freed = care_for_freed,
-                 .config = setup.config,
-                 .events = &events,
-                 .on_stop = [] { end_within(kMostEndTime); },
-                 .signal_fd = signals.get(),
-                 .counters = &counters,
-                 .status = &status},
-                log);
+  Daemon daemon(
+      {.publishers = {&kubelet},
+       .rescan_interval = options.rescan_interval.value_or(kRescanInterval),
+       .quiet_interval = options.rescan_interval.value_or(kQuietInterval),
+       .own_netns_is_host = kernel != nullptr,
+       .cni_state_dir = options.cni_state_dir,
+       .sweep_program = options.sweep_program,
+       .read_pools = [&](const Config& config,
+                         const Changed& changed) { return read_pools(node, config, changed, links); },
+       .care_for_specs = use_cdi ? care_for_specs : Daemon::Options::CareForSpecs(),
+       .care_for_freed = care_for_freed,
+       .config = setup.config,
+       .events = &events,
+       .on_stop = [] { end_within(kMostEndTime); },
+       .signal_fd = signals.get(),
+       .counters = &counters,
+       .status = &status},
+      log);
   return daemon.run();
 }
 

@@ -121,7 +121,7 @@ class Site {
                    log_),
         daemon_({.publishers = {&publisher_},
                  .rescan_interval = std::chrono::hours{1},
-                 .read_pools = [this](const Config& config) { return read_pools(config); },
+                 .read_pools = [this](const Config& config, const Changed&) { return read_pools(config); },
                  .care_for_specs = cause == Cause::tidy ? care_for_specs() : Daemon::Options::CareForSpecs(),
                  .config = config_,
                  .counters = &counters_,

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -50,7 +51,7 @@ class Running {
                  .rescan_interval = std::chrono::hours{1},
                  .cni_state_dir = folder.path("cni"),
                  .sweep_program = folder.path("sweep"),
-                 .read_pools = [this](const Config&) { return read_pools(); },
+                 .read_pools = [this](const Config&, const Changed&) { return read_pools(); },
                  .care_for_freed = std::move(care_for_freed),
                  .config = config_,
                  .status = &status_},
@@ -373,7 +374,7 @@ TEST_CASE("in the host's network namespace events take the place of frequent sca
   KernelEvents events(log);
   ConfigSource config = any_config(folder.path("config.json"));
   std::atomic<int> scans{0};
-  const auto count = [&](const Config&) -> Result<Pools> {
+  const auto count = [&](const Config&, const Changed&) -> Result<Pools> {
     ++scans;
     return Pools();
   };
@@ -392,6 +393,50 @@ TEST_CASE("in the host's network namespace events take the place of frequent sca
                 log);
   std::thread thread([&] { (void)daemon.run(); });
   CHECK(eventually([&] { return scans >= kMany; }));
+  daemon.stop();
+  thread.join();
+}
+
+namespace {
+
+// Something that happens all the time to one device, by an eventfd that is always readable.
+class Restless : public EventSource {
+ public:
+  std::vector<int> fds() const override { return {fd_.get()}; }
+  std::optional<Event> read() override { return Event{"again", {.devices = {"0000:03:02.1"}}}; }
+
+ private:
+  const UniqueFd fd_{::eventfd(1, EFD_CLOEXEC)};
+};
+
+}  // namespace
+
+TEST_CASE("a scan after an event is about its device, and a storm does not postpone that of the whole node") {
+  const TempDir folder;
+  Log log;
+  (void)log.open_file("/dev/null");
+  KernelEvents events(log);
+  events.add(std::make_unique<Restless>());
+  ConfigSource config = any_config(folder.path("config.json"));
+  std::atomic<int> whole{0};
+  std::atomic<int> of_device{0};
+  const auto count = [&](const Config&, const Changed& changed) -> Result<Pools> {
+    ++(changed.everything ? whole : of_device);
+    if (!changed.everything) CHECK(changed.devices.contains("0000:03:02.1"));
+    return Pools();
+  };
+  // The timer alone would let an hour pass, because the events cover what changes.
+  Daemon daemon({.publishers = {},
+                 .rescan_interval = milliseconds{2000},
+                 .quiet_interval = std::chrono::hours{1},
+                 .own_netns_is_host = true,
+                 .read_pools = count,
+                 .config = config,
+                 .events = &events},
+                log);
+  std::thread thread([&] { (void)daemon.run(); });
+  CHECK(eventually([&] { return whole >= 3; }));
+  CHECK(of_device > whole);
   daemon.stop();
   thread.join();
 }

@@ -105,7 +105,7 @@ class Plugin {
   Daemon::Options options() {
     return {.publishers = {&kubelet_},
             .rescan_interval = std::chrono::hours{1},
-            .read_pools = [this](const Config&) { return read_pools(); },
+            .read_pools = [this](const Config&, const Changed&) { return read_pools(); },
             .config = config_,
             .counters = &counters_,
             .status = &status_};

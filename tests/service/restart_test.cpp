@@ -47,7 +47,7 @@ class InProcess {
                  log_),
         daemon_({.publishers = {&kubelet_},
                  .rescan_interval = std::chrono::hours{1},
-                 .read_pools = [this](const Config& config) { return read_pools(config); },
+                 .read_pools = [this](const Config& config, const Changed&) { return read_pools(config); },
                  .config = config_},
                 log_) {
     (void)log_.open_file(node.path("serve.log"));

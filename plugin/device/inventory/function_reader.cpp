@@ -99,6 +99,11 @@ Result<FunctionReader::PfFacts> FunctionReader::facts_of_port(const PciAddress& 
 }
 
 Result<int> FunctionReader::index_of_vf(const PciAddress& pf, const DeviceId& vf) {
+  const auto expected = expected_.find(vf);
+  if (expected != expected_.end() && !vfs_.contains(pf)) {
+    const std::string link = "virtfn" + std::to_string(expected->second);
+    if (TRY(DeviceFolder(sys_, DeviceId(pf)).link_name(link)) == vf.text()) return expected->second;
+  }
   if (!vfs_.contains(pf)) {
     const DeviceFolder folder(sys_, DeviceId(pf), DeviceFolder::Use::many_files);
     vfs_.emplace(pf, TRY(list_vfs(folder)));

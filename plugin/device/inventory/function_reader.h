@@ -26,6 +26,10 @@ class FunctionReader {
   // Both outlive this. What several functions share is read once, so a reader is good for one scan only.
   static Result<FunctionReader> open(const SysRoot& sys, const FailedReporters& failed);
 
+  // The number that a VF had at an earlier scan: if it still has it, those of the PF's other VFs are not
+  // read.
+  void expect_index(const DeviceId& vf, int index) { expected_.emplace(vf, index); }
+
   // `device` has its ids. No value if it is neither a network function nor an accelerator, or gone.
   Result<std::optional<DeviceFacts>> read(Device device);
   // No value if the auxiliary device of that name is not a sub-function, or gone.
@@ -56,6 +60,7 @@ class FunctionReader {
   const FailedReporters& failed_reporters_;
   std::map<PciAddress, PfFacts> pfs_;
   std::map<PciAddress, std::vector<std::string>> vfs_;  // by their PF
+  std::map<DeviceId, int> expected_;
 };
 
 }  // namespace vfrail::plugin

@@ -221,10 +221,12 @@ Result<HostNetwork> read_files(const SysRoot& sys) {
   return out;
 }
 
-Result<HostNetwork> read_kernel(const SysRoot& sys, Kernel& host) {
+Result<HostNetwork> read_kernel(const SysRoot& sys, Kernel& host, const std::set<std::string>* interfaces) {
   HostNetwork out;
   std::map<int, std::string> names;
-  for (const std::string& name : TRY(sys.list("sys/class/net")).value_or(SysRoot::Names())) {
+  const auto wanted = interfaces != nullptr ? SysRoot::Names(interfaces->begin(), interfaces->end())
+                                            : TRY(sys.list("sys/class/net")).value_or(SysRoot::Names());
+  for (const std::string& name : wanted) {
     if (const auto index = TRY(sys.number("sys/class/net/" + name + "/ifindex"))) {
       names.emplace(static_cast<int>(*index), name);
     }
@@ -331,9 +333,10 @@ void parse_proc_fib_trie(std::string_view text, HostNetwork& out) {
   each_line(text, [&](std::string_view line) { reader.add(line); });
 }
 
-Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host) {
+Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host,
+                                      const std::set<std::string>* interfaces) {
   if (host == nullptr) return TRY(read_files(sys), "read the host's routes and addresses");
-  auto asked = read_kernel(sys, *host);
+  auto asked = read_kernel(sys, *host, interfaces);
   if (asked) return asked;
   HostNetwork out = TRY(read_files(sys), asked.error().text + "; read the host's routes from files instead");
   out.warnings.push_back(unknown_routes(asked.error().text + "; files are read instead"));

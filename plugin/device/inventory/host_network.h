@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,9 @@ struct HostNetwork {
 // Over netlink if there is a kernel to query, else from proc/1/net below the root, in little memory and in a
 // time that does not grow faster than the number of routes. Files that exist and cannot be read are an error:
 // another namespace's routes would be wrong, and without any the uplink would be advertised.
-Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host);
+// `interfaces`: netlink is asked about these alone, each of which costs some system calls; null: all.
+Result<HostNetwork> read_host_network(const SysRoot& sys, Kernel* host,
+                                      const std::set<std::string>* interfaces = nullptr);
 
 // The directly connected IPv4 networks of the main table, by interface; from the file. No value: there is
 // none.

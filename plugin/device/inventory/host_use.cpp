@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include <linux/if.h>
 
@@ -34,33 +35,44 @@ std::vector<std::string> facts_of(const std::string& name,
 }
 
 // The interface, and all above it.
-Result<> read_links(const SysRoot& sys, const std::string& name, const HostNetwork& network, HostLinks& out) {
+Result<> read_links(const SysRoot& sys, const std::string& name, HostLinks& out) {
   if (out.contains(name)) return {};
   HostLink& link = out[name];
   link.master = TRY(sys.link_name(link_folder(name) + "/master")).value_or("");
   link.uppers = TRY(list_uppers(sys, name));
-  link.default_routes = facts_of(name, network.default_routes);
-  link.addresses = facts_of(name, network.addresses);
   if (!link.master.empty()) {
-    TRY(read_links(sys, link.master, network, out));
+    TRY(read_links(sys, link.master, out));
     HostLink& master = out[link.master];
     if (master.kind.empty()) master.kind = TRY(read_kind_of_master(sys, link.master));
   }
-  for (const std::string& upper : link.uppers) TRY(read_links(sys, upper, network, out));
+  for (const std::string& upper : link.uppers) TRY(read_links(sys, upper, out));
   return {};
 }
 
 }  // namespace
 
+Result<> add_host_links(const SysRoot& sys, const std::vector<Netdev>& netdevs, HostLinks& out) {
+  for (const Netdev& netdev : netdevs)
+    TRY(read_links(sys, netdev.name, out), "find out what uses " + netdev.name);
+  return {};
+}
+
+std::vector<HostUseFact> find_host_use(const std::vector<Netdev>& netdevs, HostLinks links,
+                                       const HostNetwork& network) {
+  for (auto& [name, link] : links) {
+    link.default_routes = facts_of(name, network.default_routes);
+    link.addresses = facts_of(name, network.addresses);
+  }
+  std::vector<std::string> names;
+  for (const Netdev& netdev : netdevs) names.push_back(netdev.name);
+  return vfrail::find_host_use(names, links);
+}
+
 Result<std::vector<HostUseFact>> read_host_use(const SysRoot& sys, const std::vector<Netdev>& netdevs,
                                                const HostNetwork& network) {
   HostLinks links;
-  std::vector<std::string> names;
-  for (const Netdev& netdev : netdevs) {
-    TRY(read_links(sys, netdev.name, network, links), "find out what uses " + netdev.name);
-    names.push_back(netdev.name);
-  }
-  return find_host_use(names, links);
+  TRY(add_host_links(sys, netdevs, links));
+  return find_host_use(netdevs, std::move(links), network);
 }
 
 }  // namespace vfrail::plugin

@@ -11,7 +11,12 @@
 
 namespace vfrail::plugin {
 
-// The interfaces and everything above them from sysfs, with what the network says of each.
+// The interfaces and everything above them from sysfs.
+Result<> add_host_links(const SysRoot& sys, const std::vector<Netdev>& netdevs, HostLinks& out);
+// With what the network says of each. Pure.
+std::vector<HostUseFact> find_host_use(const std::vector<Netdev>& netdevs, HostLinks links,
+                                       const HostNetwork& network);
+// Both.
 Result<std::vector<HostUseFact>> read_host_use(const SysRoot& sys, const std::vector<Netdev>& netdevs,
                                                const HostNetwork& network);
 

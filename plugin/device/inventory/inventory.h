@@ -9,6 +9,7 @@
 #include "common/node/host_use.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
+#include "plugin/device/inventory/changed.h"
 
 #include <cstdint>
 #include <optional>
@@ -24,12 +25,16 @@ struct PhysicalPort {
   bool carrier = false;        // of the uplink's netdev
   std::vector<RdmaPort> rdma;  // of the PF's RDMA devices
   std::vector<std::string> failed_reporters;  // devlink health reporters in state "error": "fw_fatal"
+
+  bool operator==(const PhysicalPort&) const = default;
 };
 
 struct Vdpa {
   std::string name;  // "vdpa2"
   Driver driver;     // virtio_vdpa, vhost_vdpa
   std::string node;  // "vhost-vdpa-0"; empty for virtio
+
+  bool operator==(const Vdpa&) const = default;
 };
 
 enum class FunctionKind : uint8_t {
@@ -72,6 +77,7 @@ struct DeviceFacts : Device {
   // The netdev or the RDMA device, or both, is not in this network namespace: a selector sees less of the
   // device than it has, and a pod may have it.
   bool partly_away() const;
+  bool operator==(const DeviceFacts&) const = default;
 };
 
 // A graphics card or accelerator that pods may use together with a function; vfrail never allocates it.
@@ -112,6 +118,12 @@ struct Inventory {
 // read from proc/1/net below the root (IPv4: main table only), as for a captured tree or in a pod's
 // namespace. One device that cannot be read hides no other; if none can be read, it is an error.
 Result<Inventory> scan(const SysRoot& sys, Kernel* host);
+
+// The inventory of now, from that of an earlier scan: reads what `changed` names, the PF of each VF among
+// it, what depends on a PF that is no longer as it was, what could not be read before, and what the node has
+// only once. The rest is taken over, the bonds too. A name that `last` does not have makes it a whole scan.
+// `last` is as a scan returned it: nothing marked as unseen, attached or unclean.
+Result<Inventory> rescan(const SysRoot& sys, Kernel* host, Inventory last, const Changed& changed);
 
 // Marks the functions that vfrail-cni has a record of. For reports: without it nothing shows that a missing
 // device is in a pod.

@@ -21,12 +21,12 @@ std::vector<int> FolderEvents::fds() const {
   return watch_.valid() ? std::vector<int>{watch_.get()} : std::vector<int>();
 }
 
-std::optional<std::string> FolderEvents::read() {
-  std::optional<std::string> out;
+std::optional<Event> FolderEvents::read() {
+  std::optional<Event> out;
   alignas(inotify_event) char buffer[4096];
   bool gone = false;
   for (ssize_t got = 0; watch_.valid() && (got = ::read(watch_.get(), buffer, sizeof buffer)) > 0;) {
-    out = "files in " + folder_;
+    out = Event{"files in " + folder_, {}};
     for (ssize_t at = 0; at < got;) {
       inotify_event event{};
       std::memcpy(&event, buffer + at, sizeof event);

@@ -1,6 +1,6 @@
 // FolderEvents: files and folders that are created in a folder, replaced, or removed (inotify(7)). For
-// folders whose files are about devices. One that does not exist yet, or no longer, is tried again before
-// each scan.
+// folders whose files are about devices and which every rescan reads, so no device is named. One that does
+// not exist yet, or no longer, is tried again before each scan.
 #pragma once
 
 #include "common/unique_fd.h"
@@ -16,7 +16,7 @@ class FolderEvents : public EventSource {
 
   void open_missing() override;
   std::vector<int> fds() const override;
-  std::optional<std::string> read() override;
+  std::optional<Event> read() override;
 
  private:
   const std::string folder_;

@@ -151,35 +151,32 @@ std::vector<int> KernelEvents::fds() const {
   return out;
 }
 
-std::optional<std::string> KernelEvents::read() {
-  // All are read, or those behind the first one would wake the caller at once.
-  std::optional<std::string> first;
-  const auto note = [&](std::optional<std::string> what) {
-    if (!first) first = std::move(what);
-  };
-  for (const auto& source : others_) note(source->read());
-  if (verbs_) note(verbs_->read());
-  for (const Subscription& subscription : subscriptions_) note(read(subscription));
-  return first;
+std::optional<Event> KernelEvents::read() {
+  std::optional<Event> out;
+  for (const auto& source : others_) add_event(source->read(), out);
+  if (verbs_) add_event(verbs_->read(), out);
+  for (const Subscription& subscription : subscriptions_) add_event(read(subscription), out);
+  return out;
 }
 
-std::optional<std::string> KernelEvents::read(const Subscription& subscription) const {
-  std::optional<std::string> first;
+std::optional<Event> KernelEvents::read(const Subscription& subscription) const {
+  std::optional<Event> out;
   std::array<std::byte, kMessageBytes> buffer;
   for (int count = 0; count < kMostMessages; ++count) {
     const ssize_t got = ::recv(subscription.fd.get(), buffer.data(), buffer.size(), MSG_TRUNC);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == ENOBUFS) {
-      if (!first) first = std::string("messages lost: ") + name_of(subscription.kind);
+      add_event(Event{std::string("messages lost: ") + name_of(subscription.kind), Changed::all()}, out);
       continue;
     }
     if (got <= 0) break;
-    if (first) continue;  // once is enough; the rest is only drained
     const auto size = static_cast<size_t>(got);
-    first = size > buffer.size() ? std::string("a long message of ") + name_of(subscription.kind)
-                                 : read_kernel_message(subscription.kind, std::span(buffer).first(size));
+    if (size > buffer.size())
+      add_event(Event{std::string("a long message of ") + name_of(subscription.kind), Changed::all()}, out);
+    else
+      add_event(read_kernel_message(subscription.kind, std::span(buffer).first(size)), out);
   }
-  return first;
+  return out;
 }
 
 }  // namespace vfrail::plugin

@@ -35,9 +35,9 @@ class KernelEvents {
   // From now on events of this source are read, too.
   void add(std::unique_ptr<EventSource> source) { others_.push_back(std::move(source)); }
   std::vector<int> fds() const;
-  // Reads what is there, without waiting and a bounded number of messages. The first that matters in a few
-  // words; empty if none does. Messages that were lost (ENOBUFS) matter.
-  std::optional<std::string> read();
+  // Reads what is there, without waiting and a bounded number of messages: all that changed, and the words of
+  // the first that matters; empty if none does. Messages that were lost (ENOBUFS) can be about everything.
+  std::optional<Event> read();
   // Whether every change that a scan would find has an event here, except of InfiniBand ports: no source is
   // missing that this kernel has, and the host's links and routes are among them. `own_is_host`: the network
   // namespace of this process is the host's.
@@ -53,7 +53,7 @@ class KernelEvents {
     UniqueFd fd;
   };
   void open(KernelSource kind);
-  std::optional<std::string> read(const Subscription& subscription) const;
+  std::optional<Event> read(const Subscription& subscription) const;
 
   Log& log_;
   std::vector<Subscription> subscriptions_;

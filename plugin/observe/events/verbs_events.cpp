@@ -84,22 +84,21 @@ std::vector<int> VerbsEvents::fds() const {
   return out;
 }
 
-std::optional<std::string> VerbsEvents::read() {
-  std::optional<std::string> first;
-  std::erase_if(opened_, [&](const auto& one) { return !read(one.first, *one.second, first); });
-  return first;
+std::optional<Event> VerbsEvents::read() {
+  std::optional<Event> out;
+  std::erase_if(opened_, [&](const auto& one) { return !read(one.first, *one.second, out); });
+  return out;
 }
 
-bool VerbsEvents::read(const std::string& device, ibv_context& context,
-                       std::optional<std::string>& first) const {
+bool VerbsEvents::read(const std::string& device, ibv_context& context, std::optional<Event>& out) const {
   ibv_async_event event{};
   while (ibv_get_async_event(&context, &event) == 0) {
-    if (!first) first = event_text(device, event);
+    add_event(Event{event_text(device, event), {.rdma_devices = {device}}}, out);
     ibv_ack_async_event(&event);
     if (event.event_type == IBV_EVENT_DEVICE_FATAL) return false;
   }
   if (errno == EAGAIN || errno == EINTR) return true;
-  if (!first) first = device + ": " + std::strerror(errno);
+  add_event(Event{device + ": " + std::strerror(errno), {.rdma_devices = {device}}}, out);
   return false;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "common/log.h"
+#include "plugin/observe/events/event_source.h"
 
 #include <map>
 #include <memory>
@@ -28,9 +29,9 @@ class VerbsEvents {
   // is logged once, and tried again with the next call.
   void follow(const std::set<std::string>& devices);
   std::vector<int> fds() const;
-  // Reads what is there, without waiting. The first in a few words; empty if there is none. A device that is
-  // being removed is closed, so that it can be.
-  std::optional<std::string> read();
+  // Reads what is there, without waiting: the devices, and the first in a few words; empty if there is none.
+  // A device that is being removed is closed, so that it can be.
+  std::optional<Event> read();
 
  private:
   struct Close {
@@ -40,7 +41,7 @@ class VerbsEvents {
 
   void open_missing(const std::set<std::string>& devices);
   // False when the device is to be closed.
-  bool read(const std::string& device, ibv_context& context, std::optional<std::string>& first) const;
+  bool read(const std::string& device, ibv_context& context, std::optional<Event>& out) const;
 
   Log& log_;
   std::map<std::string, Opened> opened_;

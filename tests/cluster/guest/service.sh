@@ -24,14 +24,15 @@ service_stop() {
 service_restart() { service_stop "$1"; service_start "$1"; }
 
 # baseline: what must be the same whenever no pod of a test is there (/node/baseline is that of the boot): every function
-# with its netdev, driver and RDMA device, every setting of it. The numbers of uverbs and umad nodes change with each move of an RDMA
-# device, and with each interface of IPoIB that of its queue pair, which begins its address: the kernel's way. The rest of node_state belongs to the pod network and to vfrail's own pod, which in shared mode sees each
-# RDMA device, as every pod does.
+# with its netdev, driver and RDMA device, every setting of it. By the kernel's way the numbers of uverbs and umad nodes
+# change with each move of an RDMA device; an address of IPoIB begins with the number of its queue pair, another for each
+# interface; and its MTU is at most that of the group that it was in last. The rest of node_state belongs to the pod network
+# and to vfrail's own pod, which in shared mode sees each RDMA device, as every pod does.
 baseline() {
     local others='^(link|address) (veth|cni0)'
     [ "$RDMA" = exclusive ] || others+='|^rdma .* in cni-'
     node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE "$others" |
-        sed -E 's/(uverbs|umad)[0-9]+/\1N/g; s/ mac=[0-9a-f:]*:fe:80:/ mac=QUEUE-PAIR:fe:80:/'
+        sed -E 's/(uverbs|umad)[0-9]+/\1N/g; s/ mac=[0-9a-f:]*(:fe:80:.*) mtu=[0-9]*/ mac=QUEUE-PAIR\1/'
 }
 
 # remains: what attachments leave in files, none if they are gone. A network of host-local has a file for each address.

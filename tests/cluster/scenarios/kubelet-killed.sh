@@ -2,8 +2,10 @@
 # containers do not run yet, and refuses those until the plugin is registered: how many survive is printed, because it is
 # kubelet's decision; what vfrail answers for is that no device is lost and that all of them can be had again.
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
-# Killed, kubelet leaves calls and streams without an end.
+# Killed, kubelet leaves calls and streams without an end, and Multus asks it for the devices of a pod.
 explained_here='^kubelet.log: |error reading from server: EOF|desc = EOF|it is still in a pod'
+explained_here+='|error kubelet did not register .*id=VF-KUBELET-NOT-REACHED'
+explained_here+='|^multus.log: .*(list pod resources|pod resources from client|ResourceClient instance|getting the delegate|error in getting k8s network|failed to get delegates)'
 all_decided() { [ "$(kubectl get pods -l app=test -o json | jq '[.items[] | select(.status.phase == "Running" or .status.phase == "Failed")] | length')" = $DEVICES ]; }
 by_reason() { kubectl get pods -l app=test -o json | jq -r '.items[].status | "\(.phase) \(.reason // "")"' | sort | uniq -c; }
 for way in watcher legacy; do

@@ -8,6 +8,7 @@
 #include <linux/genetlink.h>
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
+#include <rdma/rdma_netlink.h>
 
 using namespace vfrail;
 using namespace vfrail::plugin;
@@ -74,17 +75,34 @@ Bytes devlink_message(uint8_t command) {
 }
 
 std::optional<std::string> noted(KernelSource kind, const Bytes& datagram) {
-  return read_kernel_message(kind, datagram);
+  const auto event = read_kernel_message(kind, datagram);
+  return event ? std::optional(event->words) : std::nullopt;
 }
 
-std::optional<std::string> uevent(const std::string& action, const std::string& path,
-                                  const std::string& subsystem, const std::string& more = "") {
+Bytes uevent_bytes(const std::string& action, const std::string& path, const std::string& subsystem,
+                   const std::string& more = "") {
   std::string all = action + "@" + path + '\0' + "ACTION=" + action + '\0' + "DEVPATH=" + path + '\0';
   all += "SUBSYSTEM=" + subsystem + '\0' + more + (more.empty() ? "" : std::string(1, '\0')) + "SEQNUM=4711" +
          '\0';
   Bytes datagram(all.size());
   std::memcpy(datagram.data(), all.data(), all.size());
-  return noted(KernelSource::uevent, datagram);
+  return datagram;
+}
+
+std::optional<std::string> uevent(const std::string& action, const std::string& path,
+                                  const std::string& subsystem, const std::string& more = "") {
+  return noted(KernelSource::uevent, uevent_bytes(action, path, subsystem, more));
+}
+
+// What it is about; fails the test if it does not matter.
+Changed about(KernelSource kind, const Bytes& datagram) {
+  const auto event = read_kernel_message(kind, datagram);
+  REQUIRE(event);
+  return event->changed;
+}
+
+Changed about_uevent(const std::string& path, const std::string& subsystem, const std::string& more = "") {
+  return about(KernelSource::uevent, uevent_bytes("add", path, subsystem, more));
 }
 
 }  // namespace
@@ -103,6 +121,63 @@ TEST_CASE("uevents of functions, their RDMA devices and what hangs on them matte
   CHECK(uevent("add", "/devices/virtual/vfio/42", "vfio"));
   CHECK(uevent("add", function + "/vfio-dev/vfio0", "vfio-dev"));
   CHECK(uevent("add", function + "/net/ens1f0v0", "net"));
+}
+
+TEST_CASE("a uevent is about the innermost function of its path, and the sub-function in it") {
+  const std::string function = "/devices/pci0000:20/0000:20:00.0/0000:21:10.0";
+  const Changed vf{.devices = {"0000:21:10.0"}};
+  CHECK(about_uevent(function, "pci") == vf);
+  CHECK(about_uevent(function + "/net/ens1f0v0", "net") == vf);
+  CHECK(about_uevent(function + "/infiniband_verbs/uverbs0", "infiniband_verbs") == vf);
+  CHECK(about_uevent(function + "/virtio2/net/eth0", "net") == vf);
+  const Changed sf{.devices = {"0000:21:10.0", "mlx5_core.sf.4"}};
+  CHECK(about_uevent(function + "/mlx5_core.sf.4", "auxiliary") == sf);
+  CHECK(about_uevent(function + "/mlx5_core.sf.4/net/eth9", "net") == sf);
+  CHECK(about_uevent("/devices/virtual/vfio/42", "vfio") == Changed{.iommu_groups = {"42"}});
+  CHECK(about_uevent("/devices/virtual/vfio/noiommu-7", "vfio") == Changed{.iommu_groups = {"7"}});
+  CHECK(about_uevent("/devices/virtual/infiniband/rxe0", "infiniband") == Changed::all());
+  CHECK(about_uevent("/devices/platform/net/eth0", "net") == Changed::all());
+  CHECK(about_uevent("/devices/virtual/misc/vhost-net", "misc", "DEVNAME=vhost-net") == Changed());
+}
+
+TEST_CASE("messages name their device by its bus, and else by its interface or RDMA device") {
+  const auto link = [](const std::string& bus, const std::string& device) {
+    return about(KernelSource::route, message(RTM_NEWLINK, ifinfomsg{},
+                                              text(IFLA_IFNAME, "eth7") + text(IFLA_PARENT_DEV_NAME, device) +
+                                                  text(IFLA_PARENT_DEV_BUS_NAME, bus)));
+  };
+  const Changed named{.devices = {"0000:21:10.0"}};
+  const Changed interface {
+    .interfaces = { "eth7" }
+  };
+  CHECK(link("pci", "0000:21:10.0") == named);
+  CHECK(link("auxiliary", "mlx5_core.sf.4") == Changed{.devices = {"mlx5_core.sf.4"}});
+  CHECK(link("auxiliary", "mlx5_core.eth.4") == interface);
+  CHECK(link("virtio", "virtio0") == interface);
+  CHECK(about(KernelSource::route, link_message("eth7", "")) == interface);
+  CHECK(about(KernelSource::route, route_message(0)) == Changed::all());
+  CHECK(about(KernelSource::devlink, devlink_message(DEVLINK_CMD_NEW)) ==
+        Changed{.devices = {"0000:03:00.0"}});
+  CHECK(about(KernelSource::devlink, message(20, genlmsghdr{DEVLINK_CMD_NEW, 1, 0},
+                                             text(DEVLINK_ATTR_BUS_NAME, "netdevsim") +
+                                                 text(DEVLINK_ATTR_DEV_NAME, "netdevsim1"))) ==
+        Changed::all());
+  CHECK(about(KernelSource::rdma, message(0x1400, uint32_t{0})) == Changed::all());
+}
+
+TEST_CASE("an RDMA notification names its device") {
+  // As nl_rdma_notif_register() of Linux 6.13 fills it: index, then name.
+  Bytes payload =
+      attribute(RDMA_NLDEV_ATTR_DEV_INDEX, bytes(uint32_t{3})) + text(RDMA_NLDEV_ATTR_DEV_NAME, "mlx5_3");
+  nlmsghdr header{};
+  header.nlmsg_len = static_cast<uint32_t>(sizeof header + payload.size());
+  CHECK(about(KernelSource::rdma, bytes(header) + payload) == Changed{.rdma_devices = {"mlx5_3"}});
+}
+
+TEST_CASE("a datagram of several messages is about all of them") {
+  CHECK(about(KernelSource::route,
+              link_message("ens1f0", "") + link_message("veth1", "veth") + link_message("ens1f1", "")) ==
+        Changed{.interfaces = {"ens1f0", "ens1f1"}});
 }
 
 TEST_CASE("uevents of device nodes that are allocated beside a function matter") {

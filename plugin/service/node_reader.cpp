@@ -1,0 +1,36 @@
+#include "plugin/service/node_reader.h"
+
+#include "common/errors/error_id.h"
+#include "plugin/device/config/devlink_reach.h"
+#include "plugin/device/inventory/host_view.h"
+#include "plugin/device/inventory/unclean_facts.h"
+
+#include <utility>
+
+namespace vfrail::plugin {
+
+// A reading of a part that fails leaves it open what the node is like: the whole says it.
+Result<Inventory> NodeReader::read_inventory(const Changed& changed) {
+  if (last_ && !changed.everything) {
+    auto last = *std::exchange(last_, std::nullopt);
+    auto read = rescan(sys_, host_, std::move(last), changed);
+    if (read) return read;
+  }
+  last_.reset();  // before its successor is in memory
+  return scan(sys_, host_);
+}
+
+Result<Pools> NodeReader::read(const Config& config, const Changed& changed) {
+  last_ = TRY(read_inventory(changed), "scan the PCI functions");
+  Inventory inventory = *last_;
+  if (const std::string blind = TRY(check_host_view(sys_, inventory)); !blind.empty())
+    return Error{Errc::wrong_netns, 0, blind, ErrorId::host_not_visible};
+  TRY(add_unclean(sys_, cni_state_dir_, inventory));
+  Pools pools = match(config, inventory);
+  pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
+  for (std::string& gap : find_devlink_gaps(sys_, config)) pools.warnings.push_back(std::move(gap));
+  for (std::string& gap : find_ddp_gaps(config, inventory)) pools.warnings.push_back(std::move(gap));
+  return pools;
+}
+
+}  // namespace vfrail::plugin
