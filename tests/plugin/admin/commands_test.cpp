@@ -1,8 +1,8 @@
 // plugin/admin/commands.h: what words say, and what vfrail can be asked for.
 #include "plugin/admin/commands.h"
 
-#include "plugin/admin/plan/plan_command.h"
 #include "plugin/admin/doctor/doctor.h"
+#include "plugin/admin/plan/plan_command.h"
 #include "plugin/admin/report/inspect.h"
 #include "plugin/admin/top/top.h"
 #include "plugin/service/serve.h"

@@ -242,7 +242,7 @@ TEST_CASE("8 H100: the rails are for pods, and the storage cards are named as wh
   CHECK(fabric.way(WayKind::bundle).resource == "rdma/roce_400g_rails");
   REQUIRE(planned.others.size() == 2);
   CHECK(planned.others[0].id == "0000:aa:00.0");
-  CHECK(planned.others[0].why.find("address 10.20.0.0/24") != std::string::npos);
+  CHECK(planned.others[0].why.find("the connected network 10.20.0.0/24") != std::string::npos);
   CHECK(planned.others[0].why.find("200 Gb/s, where others have 400 Gb/s") != std::string::npos);
   CHECK(planned.others[0].why.find("are PIX") != std::string::npos);
   CHECK(planned.others[1].id == "0000:aa:00.1");
