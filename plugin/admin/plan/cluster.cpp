@@ -29,7 +29,8 @@ Json as_list(const Json& selectors) {
 // Nodes of two kinds with one name of a resource: a device that one of the selectors selects.
 void merge_entry(const Json& entry, Json& to) {
   Json all = as_list(*to.find("selectors"));
-  for (const Json& selector : *as_list(*entry.find("selectors")).as_array()) {
+  const Json more = as_list(*entry.find("selectors"));
+  for (const Json& selector : *more.as_array()) {
     const auto& known = *all.as_array();
     if (std::find(known.begin(), known.end(), selector) == known.end()) all.push(selector);
   }

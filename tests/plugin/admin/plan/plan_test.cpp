@@ -407,3 +407,23 @@ TEST_CASE("nodes of one model and name, of which one has storage cards: neither 
   CHECK(plan.resources[0].devices.size() == 8);
   CHECK(plan.resources[1].node == "second");
 }
+
+TEST_CASE("two models of one fabric and speed have one resource, whose selectors select each node's own") {
+  const Tree first("gb200");
+  Tree second("");
+  second.add(
+      "sys/module/ib_core/parameters/netns_mode = Y\n"
+      "pci pci0000:00/0000:00:01.0/0000:01:00.0 class=0x020700 vendor=15b3 device=1023 driver=mlx5_core "
+      "net=ib0:32 carrier=1 rdma=mlx5_0:InfiniBand:ACTIVE:LinkUp:0\n"
+      "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/infiniband/mlx5_0/ports/1/rate = 400 Gb/sec (4X "
+      "NDR)\n");
+  std::vector<PlanFacts> nodes = {test::plan_facts(first, "first"), test::plan_facts(second, "second")};
+  const ClusterPlan plan = make_cluster_plan(nodes);
+  INFO(plan.config.pretty());
+  CHECK(plan.warnings.empty());
+  REQUIRE(plan.resources.size() == 2);
+  CHECK(plan.resources[0].resource == "rdma/ib_400g_shared");
+  CHECK(plan.resources[1].resource == "rdma/ib_400g_shared");
+  CHECK(plan.resources[1].devices == Words{"0000:01:00.0"});
+  CHECK(plan.pods.size() == 1);
+}
