@@ -4,8 +4,8 @@
 #include "plugin/admin/advise/compare_command.h"
 #include "plugin/admin/advise/example_command.h"
 #include "plugin/admin/advise/jobs.h"
-#include "plugin/admin/advise/plan_command.h"
 #include "plugin/admin/commands.h"
+#include "plugin/admin/plan/plan_command.h"
 #include "plugin/admin/report/scan_root.h"
 
 #include <CLI/CLI.hpp>
@@ -15,25 +15,44 @@ namespace vfrail::plugin {
 namespace {
 
 void define_plan(CLI::App* plan, PlanOptions& options) {
-  options.root = default_root();
   plan->add_option_function<std::string>(
-          "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
-          "Output format")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->option_text("text|json");
+          "-o,--output",
+          [&options](const std::string& word) {
+            options.output = word == "json"     ? PlanOutput::json
+                             : word == "config" ? PlanOutput::config
+                                                : PlanOutput::text;
+          },
+          "Output format; config: the recommended configuration alone, as serve, the chart and the ConfigMap "
+          "take it")
+      ->check(CLI::IsMember({"text", "json", "config"}))
+      ->option_text("text|json|config");
   plan->add_option("--config-file", options.config_file,
                    "A configuration to compare with; by default that of serve, '' for none")
       ->type_name("FILE");
   plan->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
       ->type_name("PREFIX");
-  plan->add_option("--root", options.root, "Read sys, proc and dev below this folder")
+  plan->add_option("--name", options.name, "Name of the resource, in place of one of fabric and speed")
+      ->type_name("NAME");
+  plan->add_option(
+          "--root", options.roots,
+          "Read sys, proc and dev below this folder; several, a node each: one configuration for all "
+          "of them")
+      ->allow_extra_args(false)
+      ->take_all()
       ->type_name("DIR")
       ->transform(normal_root);
-  plan->final_callback([plan, &options] { default_to_own_config(*plan, options.root, options.config_file); });
+  plan->final_callback([plan, &options] {
+    if (options.roots.size() < 2)
+      default_to_own_config(*plan, options.roots.empty() ? default_root() : options.roots.front(),
+                            options.config_file);
+  });
 }
 
 void define_example(CLI::App* example, ExampleOptions& options) {
-  example->add_option("--resource", options.request.resource, "The resource: rdma/ib_pf")
+  options.root = default_root();
+  example
+      ->add_option("--resource", options.request.resource,
+                   "The resource: rdma/ib_pf; with *, a unit of each that matches")
       ->required()
       ->type_name("RESOURCE");
   std::vector<std::string> kinds;
@@ -53,8 +72,8 @@ void define_example(CLI::App* example, ExampleOptions& options) {
   example
       ->add_option(
           "--network", options.request.networks,
-          "A network of the resource, for a device of the pod each (may be repeated); by default one that "
-          "is printed with it, where the resource needs one")
+          "A network of the resource, for a unit of the pod each (may be repeated); by default those that "
+          "are printed with it, where the resource needs them")
       ->allow_extra_args(false)
       ->take_all()
       ->option_text("[NAMESPACE/]NAME");
@@ -64,6 +83,13 @@ void define_example(CLI::App* example, ExampleOptions& options) {
       ->type_name("FILE");
   example->add_option("--resource-prefix", options.resource_prefix, "For resources without a resourcePrefix")
       ->type_name("PREFIX");
+  example
+      ->add_option(
+          "--root", options.root,
+          "A node that the pod can run on: sys, proc and dev below this folder say which devices belong "
+          "to its GPUs")
+      ->type_name("DIR")
+      ->transform(normal_root);
   example->final_callback([&options] {
     if (options.config_file.empty()) options.config_file = own_config_file();
   });

@@ -160,7 +160,9 @@ TEST_CASE("the text says what the image needs, how memory is pinned, and how to 
   const std::string text = text_of({.resource = "rdma/ib"});
   for (const char* part : {"libibverbs1 and ibverbs-providers",
                            "IPC_LOCK lifts the limit of pinned memory for a container that runs as root",
-                           "kubectl exec POD_B -- ib_write_bw --report_gbits -F ADDRESS", "name one with -d"})
+                           "kubectl cp vfrail-check POD:/tmp/vfrail-check",
+                           "kubectl exec POD_B -- /tmp/vfrail-check --to ADDRESS",
+                           "ib_write_bw -d DEVICE --report_gbits -F", "DEVICE is one whose port is ACTIVE"})
     CHECK(says(text, part));
 }
 
@@ -177,6 +179,36 @@ TEST_CASE("a resource with mountCheck is tested by vfrail-check") {
   const auto pod = make_example(*config, {.resource = "intel.com/x"});
   CHECK(says(*pod, "kubectl exec POD_A -- vfrail-check --listen\n"));
   CHECK(says(*pod, "kubectl exec POD_B -- vfrail-check --to ADDRESS\n"));
+}
+
+TEST_CASE("a pattern of resources: a unit of each rail, with a network and a range of its own") {
+  const auto config = parse_config(R"({"resourceList":[
+      {"resourcePrefix":"rdma","resourceName":"rail0","selectors":{"pciAddresses":["0000:18:00.0"],"isRdma":true}},
+      {"resourcePrefix":"rdma","resourceName":"rail1","selectors":{"pciAddresses":["0000:40:00.0"],"isRdma":true}}],
+      "configList":[{"resourceName":"rails","rdmaHcaMax":8,"selectors":{"linkTypes":["ether"]}}]})",
+                                   {.file = "config.json"});
+  REQUIRE(config);
+  const auto text = make_example(*config, {.resource = "rdma/rail[01]*", .kind = "pod", .gpus = 8});
+  REQUIRE(text);
+  const auto made = documents_in(*text);
+  REQUIRE(made.size() == 3);
+  CHECK(made[2].node["metadata"]["annotations"][kNetworksAnnotation].as<std::string>() == "rail0,rail1");
+  CHECK(pod_templates(made)[0].devices() ==
+        std::map<std::string, int>{{"rdma/rail0", 1}, {"rdma/rail1", 1}, {"nvidia.com/gpu", 8}});
+  CHECK(says(*text, "192.168.101.0/24"));
+  // A unit of the shared one has several devices.
+  const auto mixed = make_example(*config, {.resource = "rdma/rail*", .kind = "pod"});
+  REQUIRE_FALSE(mixed);
+  CHECK(says(mixed.error().text, "matches rdma/rails"));
+  const auto few = make_example(*config, {.resource = "rdma/rail[01]*", .networks = {"one"}});
+  REQUIRE_FALSE(few);
+  CHECK(says(few.error().text, "--network names 1"));
+}
+
+TEST_CASE("without a node it is said that nobody knows how many devices belong to the GPUs") {
+  const std::string text = text_of({.resource = "rdma/ib_pf", .kind = "mpi-job", .gpus = 8});
+  CHECK(says(text, "How many devices belong to 8 GPUs is not known: --root"));
+  CHECK_FALSE(says(text_of({.resource = "rdma/ib", .kind = "mpi-job", .gpus = 8}), "is not known: --root"));
 }
 
 TEST_CASE("what is not in the configuration is refused with what there is") {

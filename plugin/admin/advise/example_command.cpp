@@ -1,6 +1,7 @@
 #include "plugin/admin/advise/example_command.h"
 
 #include "plugin/admin/console/exit.h"
+#include "plugin/admin/report/scan_root.h"
 #include "plugin/device/config/formats/file.h"
 
 namespace vfrail::plugin {
@@ -8,7 +9,9 @@ namespace vfrail::plugin {
 int example(const ExampleOptions& options) {
   const auto config = load_config({.file = options.config_file, .default_prefix = options.resource_prefix});
   if (!config) return fail(kWrongConfig, config.error());
-  const auto text = make_example(*config, options.request);
+  const auto node = scan_root(options.root);
+  if (!node) return fail(kFailed, node.error());
+  const auto text = make_example(*config, options.request, &*node);
   return text ? answer(*text) : fail(kWrongConfig, text.error());
 }
 

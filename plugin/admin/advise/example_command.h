@@ -1,4 +1,5 @@
-// `vfrail example`: reads the configuration, and prints a pod or job that works with it (example.h).
+// `vfrail example`: reads the configuration and a node, and prints a pod or job that works with it
+// (example.h).
 #pragma once
 
 #include "plugin/admin/advise/example.h"
@@ -10,10 +11,12 @@ namespace vfrail::plugin {
 struct ExampleOptions {
   std::string config_file = {};
   std::string resource_prefix = kPeersPrefix;
+  std::string root = {};  // of a node that the pod can run on
   ExampleRequest request;
 };
 
-// Exit code: 0 done, 1 stdout is closed, 2 the configuration or the request is wrong.
+// Exit code: 0 done, 1 the node cannot be read or stdout is closed, 2 the configuration or the request is
+// wrong.
 int example(const ExampleOptions& options);
 
 }  // namespace vfrail::plugin

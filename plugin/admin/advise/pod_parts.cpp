@@ -11,7 +11,8 @@ namespace {
 Json counted_resources(const PodNeeds& needs) {
   Json out = Json::object();
   if (needs.gpus > 0) out.set("nvidia.com/gpu", needs.gpus);
-  return out.set(needs.resource, needs.devices);
+  for (const std::string& resource : needs.resources) out.set(resource, needs.units);
+  return out;
 }
 
 // Pinned memory is limited, often to 64 KiB. IPC_LOCK lifts that for root alone: Kubernetes gives a process

@@ -12,10 +12,10 @@
 namespace vfrail::plugin {
 
 struct PodNeeds {
-  std::string resource;  // "rdma/ib_pf"
-  uint32_t devices = 1;
+  std::vector<std::string> resources;  // "rdma/ib_pf"; a unit of each, or `units` of the only one
+  uint32_t units = 1;
   uint32_t gpus = 0;
-  std::vector<std::string> networks;  // one for each device; none: no annotation
+  std::vector<std::string> networks;  // one for each unit; none: no annotation
   bool host_network = false;          // RoCE of shared devices
   bool limit_lifted = false;          // the resource's `memlock` lets any user pin memory
 };

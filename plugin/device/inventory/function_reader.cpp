@@ -20,9 +20,6 @@ constexpr std::string_view kAcceleratorClass = "0x12";
 constexpr std::string_view kInfinibandClass = "0x0207";
 constexpr std::string_view kIntel = "8086";
 constexpr std::string_view kMellanox = "15b3";
-// Adapters that do nothing but RDMA and whose class is not one of networks, so that one without a driver is
-// known as well: Alibaba's eRDMA, "Unclassified device [00ff]".
-constexpr std::pair<std::string_view, std::string_view> kRdmaAdapters[] = {{"1ded", "107f"}};
 constexpr const char* kDdpVersion = "fw.app.name";  // devlink-info.rst, set by ice
 
 constexpr Facts kPortFacts = Facts::netdevs | Facts::netdev_settings | Facts::rdma_ports;
@@ -39,12 +36,6 @@ DevlinkHandle devlink_handle(const DeviceFacts& function) {
 Result<std::optional<Devlink>> open_devlink(const SysRoot& sys) {
   const bool is_root = sys.path("") == "/";
   return is_root || TRY(is_host_netns(sys)) ? Devlink::open() : std::optional<Devlink>();
-}
-
-bool is_rdma_adapter(const Device& device) {
-  return std::any_of(std::begin(kRdmaAdapters), std::end(kRdmaAdapters), [&](const auto& known) {
-    return device.vendor == known.first && device.device == known.second;
-  });
 }
 
 }  // namespace

@@ -25,7 +25,20 @@ constexpr Model kOfVirtualMachines[] = {
     {"1ded", "107f"},                                                        // Alibaba: eRDMA
 };
 
+constexpr Model kRdmaAdapters[] = {{"1ded", "107f"}};
+
 }  // namespace
+
+bool is_rdma_adapter(const Device& device) {
+  return std::any_of(std::begin(kRdmaAdapters), std::end(kRdmaAdapters), [&](const Model& model) {
+    return model.vendor == device.vendor && model.device == device.device;
+  });
+}
+
+bool makes_rdma_adapters(std::string_view vendor) {
+  return std::any_of(std::begin(kRdmaAdapters), std::end(kRdmaAdapters),
+                     [&](const Model& model) { return model.vendor == vendor; });
+}
 
 bool is_passed_through(const Device& device) {
   if (device.pf || device.total_vfs > 0) return false;

@@ -1,8 +1,8 @@
 // plugin/admin/commands.h: what words say, and what vfrail can be asked for.
 #include "plugin/admin/commands.h"
 
-#include "plugin/admin/advise/plan_command.h"
 #include "plugin/admin/doctor/doctor.h"
+#include "plugin/admin/plan/plan_command.h"
 #include "plugin/admin/report/inspect.h"
 #include "plugin/admin/top/top.h"
 #include "plugin/service/serve.h"
@@ -68,7 +68,7 @@ TEST_CASE("the node's own root is known however it is written, by every command 
     CHECK(commands.options<DoctorOptions>().root == "/");
     CHECK(commands.options<TopOptions>().root == "/");
     CHECK(commands.options<CaptureOptions>().root == "/");
-    CHECK(commands.options<PlanOptions>().root == "/");
+    CHECK(commands.options<PlanOptions>().roots == std::vector<std::string>{"/"});
   }
 }
 

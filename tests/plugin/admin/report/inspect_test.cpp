@@ -336,10 +336,12 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
   for (const char* other : {"interval_ms", "traffic", "names", "pod", "percent", "per_second"})
     known.erase(other);
   // What `vfrail plan` prints (plan_test.cpp).
-  for (const char* other : {"fabrics",  "fabric",        "ways",        "way",         "recommended",
-                            "why",      "later",         "not_offered", "configured",  "differences",
-                            "message",  "pods_now",      "isolation",   "takes",       "command",
-                            "optional", "configuration", "gpudirect",   "own_address", "expected_errors"})
+  for (const char* other :
+       {"fabrics",     "fabric",          "ways",           "way",          "recommended",   "why",
+        "later",       "not_offered",     "configured",     "differences",  "message",       "pods_now",
+        "isolation",   "takes",           "command",        "optional",     "configuration", "gpudirect",
+        "own_address", "expected_errors", "cards",          "gpu_distance", "others",        "rails",
+        "shared",      "pods_of_gpus",    "node_resources", "nodes_without"})
     known.erase(other);
   for (size_t i = 0; i < kCounts; ++i) known.erase(name_of(static_cast<Count>(i)));
   for (const std::string& name : known) {

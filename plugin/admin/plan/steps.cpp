@@ -1,4 +1,4 @@
-#include "plugin/admin/advise/steps.h"
+#include "plugin/admin/plan/steps.h"
 
 #include "common/text.h"
 
@@ -51,18 +51,29 @@ void add_firmware(const std::vector<const DeviceFacts*>& cards, std::vector<Step
        mlx5 ? "mlxconfig -d " + at + " set SRIOV_EN=1 NUM_OF_VFS=N, and a reboot" : ""});
 }
 
-void add_sriov(const Members& members, Transport fabric, std::vector<Step>& out) {
+// One command for all cards: which of them is in `for`.
+std::string for_each_card(const std::vector<const DeviceFacts*>& cards, const std::string& command) {
+  std::vector<std::string> ids;
+  for (const DeviceFacts* card : cards) ids.push_back(card->id.text());
+  return "for card in " + joined(ids, " ") + "; do " + command + "; done";
+}
+
+void add_sriov(const RailGroup& group, std::vector<Step>& out) {
   std::vector<const DeviceFacts*> without;
-  for (const DeviceFacts* card : members.cards) {
-    if (card->total_vfs == 0) {
-      without.push_back(card);
-    } else {
-      out.push_back({"VFs of " + shown_device(*card) + ", up to " + std::to_string(card->total_vfs),
-                     "echo N > /sys/bus/pci/devices/" + card->id.text() + "/sriov_numvfs"});
-    }
+  std::vector<const DeviceFacts*> with;
+  uint32_t most = 0;
+  for (const DeviceFacts* card : group.cards()) {
+    (card->total_vfs == 0 ? without : with).push_back(card);
+    if (card->total_vfs > 0) most = most == 0 ? card->total_vfs : std::min(most, card->total_vfs);
   }
+  if (with.size() == 1)
+    out.push_back({"VFs of " + shown_device(*with[0]) + ", up to " + std::to_string(most),
+                   "echo N > /sys/bus/pci/devices/" + with[0]->id.text() + "/sriov_numvfs"});
+  if (with.size() > 1)
+    out.push_back({"VFs of the " + counted(with.size(), "card") + ", up to " + std::to_string(most) + " each",
+                   for_each_card(with, "echo N > /sys/bus/pci/devices/$card/sriov_numvfs")});
   add_firmware(without, out);
-  if (fabric == Transport::infiniband)
+  if (group.fabric == Transport::infiniband)
     out.push_back(
         {"a GUID for each VF, which the subnet manager accepts (guid in the network of vfrail-cni, or ip "
          "link "
@@ -91,13 +102,37 @@ std::vector<Step> steps_of_sharing(const PlanFacts& facts, Transport fabric) {
   return out;
 }
 
-}  // namespace
-
-bool Members::passed_through() const {
-  return vfs.empty() && !cards.empty() &&
-         std::all_of(cards.begin(), cards.end(),
-                     [](const DeviceFacts* card) { return card->passed_through; });
+// The pod's own text: nothing is allocated, and nothing counted.
+std::vector<Step> steps_of_host_network() {
+  return {
+      {"in the pod hostNetwork: true, and /dev/infiniband by hostPath in a privileged container: kubelet "
+       "counts "
+       "nothing, and any such pod has every device of the node"}};
 }
+
+// An interface of the host on that fabric, with a link if one has it.
+std::string interface_of(const RailGroup& group) {
+  std::string out;
+  for (const Rail& rail : group.rails) {
+    const DeviceFacts& port = rail.any();
+    if (out.empty() && !port.pf_name.empty()) out = port.pf_name;
+    if (port.is_vf() || port.netdevs.empty()) continue;
+    if (port.netdevs.front().carrier) return port.netdevs.front().name;
+    if (out.empty()) out = port.netdevs.front().name;
+  }
+  return out;
+}
+
+std::vector<Step> steps_of_tcp(const RailGroup& group) {
+  const std::string name = interface_of(group);
+  if (name.empty())
+    return {{"the pods' network of the cluster, as it is (NCCL_IB_DISABLE=1, or no resource in the pod)"}};
+  return {{"Multus, and the CNI plugin " +
+           std::string(group.fabric == Transport::infiniband ? "ipoib" : "macvlan (or ipvlan)") +
+           " with \"master\": \"" + name + "\""}};
+}
+
+}  // namespace
 
 bool takes_hosts_address(Transport fabric) { return fabric == Transport::roce || fabric == Transport::iwarp; }
 
@@ -108,12 +143,21 @@ const CheckResult* find_result(const PlanFacts& facts, std::string_view id) {
   return nullptr;
 }
 
-std::vector<Step> steps_of(const PlanFacts& facts, const Members& members, Transport fabric, WayKind kind) {
-  if (kind == WayKind::shared) return steps_of_sharing(facts, fabric);
-  if (kind == WayKind::vfs && members.passed_through())
+std::vector<Step> steps_of(const PlanFacts& facts, const RailGroup& group, WayKind kind) {
+  if (kind == WayKind::shared) return steps_of_sharing(facts, group.fabric);
+  if (kind == WayKind::host_network) return steps_of_host_network();
+  if (kind == WayKind::tcp) return steps_of_tcp(group);
+  if (kind == WayKind::vfs && group.passed_through())
     return {{"this is a virtual machine, and its devices were passed through: only who made it can add VFs"}};
   std::vector<Step> out;
-  if (kind == WayKind::vfs && members.vfs.empty()) add_sriov(members, fabric, out);
+  if (kind == WayKind::vfs && group.vfs().empty()) add_sriov(group, out);
+  if (kind == WayKind::sub_functions)
+    out.push_back({"sub-functions of the card (Linux 5.13 or later, switchdev mode), and their activation",
+                   "devlink dev eswitch set pci/" + group.rails.front().address.text() +
+                       " mode switchdev; devlink port add pci/" + group.rails.front().address.text() +
+                       " flavour pcisf pfnum 0 sfnum N; devlink port function set PORT state active"});
+  if (group.addressed && kind != WayKind::vfs && kind != WayKind::sub_functions)
+    out.push_back({"the host's addresses removed from the cards: a card with one is not given to a pod"});
   add_network(facts, out);
   add_mode(facts, out);
   return out;

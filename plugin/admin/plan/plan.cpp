@@ -1,8 +1,8 @@
-#include "plugin/admin/advise/plan.h"
+#include "plugin/admin/plan/plan.h"
 
 #include "common/text.h"
-#include "plugin/admin/advise/steps.h"
-#include "plugin/admin/advise/ways.h"
+#include "plugin/admin/plan/steps.h"
+#include "plugin/admin/plan/ways.h"
 #include "plugin/device/config/formats/parse_config.h"
 #include "plugin/device/match/units.h"
 
@@ -19,7 +19,10 @@ constexpr std::string_view kEverythingPrefix = "rdma/any: ";
 
 bool is_recommended(const Plan& plan, const std::string& id) {
   return std::any_of(plan.fabrics.begin(), plan.fabrics.end(), [&](const FabricPlan& fabric) {
-    return fabric.way(fabric.recommended).pool.find(id) != nullptr;
+    for (const PoolDevice* device : fabric.way(fabric.recommended).devices()) {
+      if (device->id() == id) return true;
+    }
+    return false;
   });
 }
 
@@ -36,13 +39,34 @@ const DeviceFacts* find_function(const Inventory& inventory, const std::string& 
   return nullptr;
 }
 
+bool is_other(const Plan& plan, const std::string& id) {
+  return std::any_of(plan.others.begin(), plan.others.end(),
+                     [&](const OtherCard& other) { return other.id == id; });
+}
+
+// Cards that pods could have and better do not: the facts are beside them.
+void add_others(const std::vector<RailGroup>& groups, Plan& out) {
+  for (const RailGroup& group : groups) {
+    if (group.other.empty()) continue;
+    for (const DeviceFacts* card : group.cards()) {
+      std::string why = group.other;
+      for (const HostUseFact& fact : card->host_use) why += "; " + fact.what;
+      out.others.push_back({card->id.text(), shown_device(*card), why});
+    }
+  }
+  std::sort(out.others.begin(), out.others.end(),
+            [](const OtherCard& a, const OtherCard& b) { return a.id < b.id; });
+}
+
 // match()'s reasons; of what the host uses those alone.
 void add_left_out(const PlanFacts& facts, Plan& out) {
   const auto everything = parse_config(kEverything, {.file = "plan"});
   if (!everything) return;
   for (const LeftOut& left : match(*everything, facts.inventory).left_out) {
     const DeviceFacts* function = find_function(facts.inventory, left.id);
-    if (function == nullptr || !is_worth_saying(*function) || is_recommended(out, left.id)) continue;
+    if (function == nullptr || !is_worth_saying(*function) || is_recommended(out, left.id) ||
+        is_other(out, left.id))
+      continue;
     std::vector<std::string> uses;
     for (const HostUseFact& fact : function->host_use) uses.push_back(fact.what);
     std::vector<std::string> reasons;
@@ -62,11 +86,11 @@ void add_left_out(const PlanFacts& facts, Plan& out) {
 
 void add_faulty(Plan& out) {
   for (const FabricPlan& fabric : out.fabrics) {
-    for (const PoolDevice& device : fabric.way(fabric.recommended).pool.devices) {
-      if (device.fault.empty()) continue;
-      out.not_offered.push_back({shown_device(device.facts),
-                                 device.fault.text + "; it is in the pool, and counts when that has ended",
-                                 id_of(device.fault.code)});
+    for (const PoolDevice* device : fabric.way(fabric.recommended).devices()) {
+      if (device->fault.empty()) continue;
+      out.not_offered.push_back({shown_device(device->facts),
+                                 device->fault.text + "; it is in the pool, and counts when that has ended",
+                                 id_of(device->fault.code)});
     }
   }
 }
@@ -80,7 +104,8 @@ std::vector<std::string> ids_in(const Pool& pool) {
 void compare_devices(const Plan& plan, const std::vector<std::string>& ids, ConfiguredResource& out) {
   std::vector<std::string> recommended;
   for (const FabricPlan& fabric : plan.fabrics) {
-    for (const std::string& id : ids_in(fabric.way(fabric.recommended).pool)) recommended.push_back(id);
+    for (const PoolDevice* device : fabric.way(fabric.recommended).devices())
+      recommended.push_back(device->id());
   }
   std::vector<std::string> more;
   std::vector<std::string> fewer;
@@ -127,7 +152,8 @@ void add_configured(const PlanFacts& facts, Plan& out) {
 Json merge_configs(const std::vector<FabricPlan>& fabrics) {
   Json out;
   for (const FabricPlan& fabric : fabrics) {
-    for (const auto& [list, entries] : *fabric.way(fabric.recommended).config.as_object()) {
+    const Json& config = fabric.way(fabric.recommended).config;
+    for (const auto& [list, entries] : *config.as_object()) {
       const Json* before = out.find(list);
       Json all = before == nullptr ? Json::array() : *before;
       for (const Json& entry : *entries.as_array()) all.push(entry);
@@ -154,47 +180,104 @@ void add_memory_error(const PlanFacts& facts, Plan& out) {
                         "LimitMEMLOCK of the container runtime. A memory limit of the pod is not the cause"});
 }
 
+bool has_port_down(const RdmaFacts& rdma) {
+  return std::any_of(rdma.ports.begin(), rdma.ports.end(),
+                     [](const RdmaPort& port) { return port.state == "DOWN"; });
+}
+
 // What those who wrote about such nodes have seen, where this node has the cause.
 void add_errors(const PlanFacts& facts, Plan& out) {
+  std::vector<std::string> down;
+  std::vector<std::string> outside;
+  // In exclusive mode a pod does not even see what is not its own.
+  const bool seen = facts.inventory.rdma_netns_mode == RdmaNetnsMode::shared;
   for (const DeviceFacts& function : facts.inventory.functions) {
+    if (function.is_vf()) continue;
     for (const RdmaFacts& rdma : function.rdma) {
-      const bool down = std::any_of(rdma.ports.begin(), rdma.ports.end(),
-                                    [](const RdmaPort& port) { return port.state == "DOWN"; });
-      if (down && !function.is_vf())
-        out.errors.push_back({"Port number 1 state is Down",
-                              "-d " + rdma.name + " on this node: its port is down",
-                              "name another device with -d, or mend the port: vfrail explain VF-PORT-DOWN"});
-      // In exclusive mode the pod does not even see it.
-      const bool seen = facts.inventory.rdma_netns_mode == RdmaNetnsMode::shared && !function.is_vf();
-      if (seen && !is_recommended(out, function.id.text()))
-        out.errors.push_back(
-            {"IB device " + rdma.name + " not found",
-             shown_device(function) + " is visible in the pod and is in no resource of it",
-             "request a resource that selects it; without -d ib_write_bw uses the first device of the pod"});
+      if (has_port_down(rdma)) down.push_back(rdma.name.text());
+      if (seen && !is_recommended(out, function.id.text())) outside.push_back(rdma.name.text());
     }
   }
+  if (!down.empty())
+    out.errors.push_back({"Port number 1 state is Down",
+                          "-d " + joined(down, " or ") + " on this node: " +
+                              (down.size() == 1 ? "its port is down" : "their ports are down"),
+                          "name another device with -d, or mend the port: vfrail explain VF-PORT-DOWN"});
+  if (!outside.empty())
+    out.errors.push_back(
+        {"IB device " + outside.front() + " not found",
+         joined(outside, ", ") + (outside.size() == 1 ? " is visible in the pod and is in no resource of it"
+                                                      : " are visible in the pod and in no resource of it"),
+         "request a resource that selects it; vfrail-check names the devices of the pod"});
   if (!out.fabrics.empty()) add_memory_error(facts, out);
 }
 
 }  // namespace
 
 const char* name_of(WayKind kind) {
-  if (kind == WayKind::shared) return "shared";
-  return kind == WayKind::whole ? "whole" : "vfs";
+  switch (kind) {
+    case WayKind::bundle:
+      return "bundle";
+    case WayKind::per_rail:
+      return "per_rail";
+    case WayKind::shared:
+      return "shared";
+    case WayKind::whole:
+      return "whole";
+    case WayKind::vfs:
+      return "vfs";
+    case WayKind::sub_functions:
+      return "sub_functions";
+    case WayKind::host_network:
+      return "host_network";
+    case WayKind::tcp:
+      break;
+  }
+  return "tcp";
+}
+
+std::vector<const PoolDevice*> Way::devices() const {
+  std::vector<const PoolDevice*> out;
+  for (const Pool& pool : pools) {
+    for (const PoolDevice& device : pool.devices) out.push_back(&device);
+  }
+  return out;
 }
 
 const char* FabricPlan::title(WayKind kind) const {
-  if (kind == WayKind::shared) return "shared device";
-  if (kind == WayKind::vfs) return "VFs";
-  return passed_through ? "whole device" : "whole PF";
+  switch (kind) {
+    case WayKind::bundle:
+      return passed_through() ? "bundle" : group.has_vfs() ? "bundle of VFs" : "bundle of PFs";
+    case WayKind::per_rail:
+      return "resource per rail";
+    case WayKind::shared:
+      return "shared device";
+    case WayKind::whole:
+      return passed_through() ? "whole device" : "whole PF";
+    case WayKind::vfs:
+      return "VFs";
+    case WayKind::sub_functions:
+      return "sub-functions";
+    case WayKind::host_network:
+      return "host network";
+    case WayKind::tcp:
+      break;
+  }
+  if (group.rails.front().any().netdevs.empty()) return "TCP";
+  return fabric == Transport::infiniband ? "TCP over IPoIB" : "TCP by macvlan";
 }
 
-const Way& FabricPlan::way(WayKind kind) const {
-  return *std::find_if(ways.begin(), ways.end(), [&](const Way& one) { return one.kind == kind; });
+const Way* FabricPlan::find(WayKind kind) const {
+  const auto at = std::find_if(ways.begin(), ways.end(), [&](const Way& one) { return one.kind == kind; });
+  return at == ways.end() ? nullptr : &*at;
 }
+
+const Way& FabricPlan::way(WayKind kind) const { return *find(kind); }
 
 Plan make_plan(const PlanFacts& facts) {
-  Plan out{facts, plan_fabrics(facts), {}, {}, {}, {}};
+  const std::vector<RailGroup> groups = group_rails(facts.inventory, facts.hardware);
+  Plan out{facts, plan_fabrics(facts, groups), {}, {}, {}, {}, {}};
+  add_others(groups, out);
   add_left_out(facts, out);
   add_faulty(out);
   add_configured(facts, out);

@@ -1,14 +1,15 @@
-#include "plugin/admin/advise/render_plan.h"
+#include "plugin/admin/plan/render_plan.h"
 
 #include "common/escape.h"
 #include "common/text.h"
-#include "plugin/admin/advise/ways.h"
 #include "plugin/admin/console/table.h"
 #include "plugin/admin/console/terminal.h"
+#include "plugin/admin/plan/next_steps.h"
+#include "plugin/admin/plan/steps.h"
+#include "plugin/admin/plan/ways.h"
 #include "plugin/admin/report/node_report.h"
 #include "plugin/device/match/selection_trace.h"
 #include "plugin/device/prefer/distance.h"
-#include "plugin/documents/yaml_text.h"
 
 #include <algorithm>
 #include <map>
@@ -44,6 +45,8 @@ std::string plan_state_of(const DeviceFacts& function) {
   }
   if (!states.empty()) return joined(states, ", ");
   if (function.netdevs.empty()) return "no interface here";
+  // Read while the interface is up alone.
+  if (!function.netdevs[0].up) return "link not known";
   return function.netdevs[0].carrier ? "carrier" : "no carrier";
 }
 
@@ -72,7 +75,7 @@ void render_node(const Plan& plan, PlanText& out) {
   std::map<std::string, std::vector<Row>> models;
   for (const DeviceFacts& function : inventory.functions) {
     if (function.kind != FunctionKind::network || function.is_vf()) continue;
-    const std::string speed = speed_of(plan.facts, function);
+    const std::string speed = speed_text(speed_of(plan.facts.hardware, function));
     const auto near = nearest_gpu(function, inventory.gpus);
     models[model_of(plan.facts, function)].push_back(
         {"    " + escaped(shown_device(function)), escaped(plan_state_of(function)),
@@ -103,32 +106,82 @@ void render_steps(const FabricPlan& fabric, PlanText& out) {
   }
   for (const Step* step : steps) {
     const auto& ways = ways_of[step->text];
-    out.line(joined(ways) + (step->optional ? " (optional): " : ": ") + step->text);
+    out.line(joined(ways, ", ") + (step->optional ? " (optional): " : ": ") + step->text);
     if (!step->command.empty()) out.line("  " + step->command, 4);
   }
 }
 
-void render_fabric(const FabricPlan& fabric, PlanText& out) {
-  out.title(std::string("Ways for ") + name_of(fabric.fabric));
+std::string title_of(const FabricPlan& fabric) {
+  std::string out = std::string("Ways for ") + name_of(fabric.fabric);
+  if (!fabric.speed().empty()) out += ", " + fabric.speed();
+  out += ": " + counted(fabric.group.rails.size(), "rail");
+  if (fabric.group.gpu) out += ", " + std::string(word(*fabric.group.gpu)) + " to the nearest GPU";
+  return out;
+}
+
+std::string cell_of(const Way& way, const GpuShare& share) {
+  if (way.kind == WayKind::tcp) return "TCP's speed";
+  if (share.cards == 0) return "none now";
+  if (share.pods == 0) return "too few cards";
+  return counted(share.cards, "card") + (share.shared && share.pods > 1 ? ", shared by " : ", ") +
+         counted(share.pods, "pod");
+}
+
+// What counts is a job: the cards of a pod with its GPUs, and how many such pods the node has at once.
+void render_shares(const FabricPlan& fabric, size_t gpus, PlanText& out) {
+  if (gpus == 0) return;
+  std::vector<Row> rows;
+  for (const Way& way : fabric.ways) {
+    const auto shares = shares_of(fabric, way, gpus);
+    if (rows.empty()) {
+      rows.push_back({"  A POD WITH"});
+      for (const GpuShare& share : shares) rows.front().push_back(counted(share.gpus, "GPU"));
+    }
+    rows.push_back({std::string(way.kind == fabric.recommended ? "* " : "  ") + fabric.title(way.kind)});
+    for (const GpuShare& share : shares) rows.back().push_back(cell_of(way, share));
+  }
+  out.line("Cards of a pod, and how many such pods at once" +
+           (fabric.speed().empty() ? std::string(":") : " (a card has " + fabric.speed() + "):"));
+  out.verbatim(align(rows));
+}
+
+void render_addresses(const FabricPlan& fabric, PlanText& out) {
+  if (fabric.recommended == WayKind::per_rail || fabric.recommended == WayKind::bundle)
+    out.line(
+        "Addresses: a range for each rail (rails.ipam of the network, as vfrail example prints it), so that "
+        "a "
+        "connection leaves by the rail that it is meant for. Where each rail has a switch of its own and a "
+        "router "
+        "between them: gateway and routes in each of these ranges, and sourceRouting.");
+  else if (takes_hosts_address(fabric.fabric) && fabric.recommended != WayKind::shared)
+    out.line("Addresses: of the network's IPAM; cards of different subnets need a network for each.");
+}
+
+void render_fabric(const FabricPlan& fabric, size_t gpus, PlanText& out) {
+  out.title(title_of(fabric));
   std::vector<Row> rows = {
       {"  WAY", "RESOURCE", "PODS AT ONCE", "ISOLATION", "OWN ADDRESS", "GPUDIRECT", "TAKES"}};
   for (const Way& way : fabric.ways) {
     const auto needed =
         std::count_if(way.takes.begin(), way.takes.end(), [](const Step& step) { return !step.optional; });
     rows.push_back({std::string(way.kind == fabric.recommended ? "* " : "  ") + fabric.title(way.kind),
-                    way.resource, way.pods, way.isolation, way.address, way.gpu_direct,
-                    needed == 0 ? "nothing" : counted(static_cast<size_t>(needed), "step")});
+                    way.resource.empty() ? "-" : way.resource, way.pods, way.isolation, way.address,
+                    way.gpu_direct, needed == 0 ? "nothing" : counted(static_cast<size_t>(needed), "step")});
   }
   out.verbatim(align(rows));
+  render_shares(fabric, gpus, out);
   render_steps(fabric, out);
   out.line(std::string("Recommended: ") + fabric.title(fabric.recommended) + ". Why: " + fabric.why + ".");
   if (fabric.recommended == WayKind::shared)
     out.line("rdmaHcaMax is how many pods may share; " + std::to_string(kPodsOfNode) +
              " is kubelet's default of pods on a node.");
   if (!fabric.later.empty()) out.line("Later: " + fabric.later + ".");
+  render_addresses(fabric, out);
   out.line(
-      "Speed: every way uses the card's own path, so a pod that is alone is as fast in each. Pods that "
-      "share a device or a port divide it: shared devices without any order, VFs by the card's scheduler.");
+      "Speed: every way with RDMA uses the card's own path, so a pod that is alone is as fast in each. Pods "
+      "that share a device or a port divide it: shared devices without any order, VFs by the card's "
+      "scheduler. "
+      "TCP goes through the kernel, over IPoIB or macvlan too: no RDMA, and the CPU copies every byte.");
 }
 
 void render_configured(const Plan& plan, PlanText& out) {
@@ -144,6 +197,8 @@ void render_configured(const Plan& plan, PlanText& out) {
 }
 
 void render_lists(const Plan& plan, PlanText& out) {
+  if (!plan.others.empty()) out.title("Storage or other: not recommended for pods");
+  for (const OtherCard& other : plan.others) out.line(other.device + ": " + other.why);
   if (!plan.not_offered.empty()) out.title("Not advertised, and why");
   for (const NotOffered& one : plan.not_offered)
     out.line(one.device + ": " + one.why + " [" + id_text(one.id) + "]");
@@ -156,6 +211,15 @@ void render_lists(const Plan& plan, PlanText& out) {
   }
 }
 
+std::vector<NextPod> pods_of(const Plan& plan) {
+  std::vector<NextPod> out;
+  for (const FabricPlan& fabric : plan.fabrics)
+    out.push_back({fabric.way(fabric.recommended).resource,
+                   plan.facts.roots.empty() ? "" : plan.facts.roots.front(),
+                   plan.facts.inventory.gpus.size()});
+  return out;
+}
+
 }  // namespace
 
 std::string render_plan(const Plan& plan, size_t width) {
@@ -166,17 +230,14 @@ std::string render_plan(const Plan& plan, size_t width) {
     out.line(
         "No function of this node has an RDMA device that is not the host's, or none of them can be seen.");
   }
-  for (const FabricPlan& fabric : plan.fabrics) render_fabric(fabric, out);
+  const size_t gpus = plan.facts.inventory.gpus.size();
+  for (const FabricPlan& fabric : plan.fabrics) render_fabric(fabric, gpus, out);
   render_lists(plan, out);
   if (!plan.config.is_null()) {
-    out.title("Configuration of the recommended way, for serve --config-file");
-    out.verbatim(to_yaml(plan.config));
+    out.title("Configuration of the recommended way");
+    out.verbatim(well_formed(plan.config.pretty()) + "\n");
     out.title("Next");
-    for (const FabricPlan& fabric : plan.fabrics)
-      out.line("vfrail example --config-file FILE --resource " + fabric.way(fabric.recommended).resource +
-               (plan.facts.inventory.gpus.empty()
-                    ? ""
-                    : " --gpus " + std::to_string(plan.facts.inventory.gpus.size())));
+    out.verbatim(next_steps(pods_of(plan), plan.facts.roots));
   }
   return out.text();
 }

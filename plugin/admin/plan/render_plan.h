@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/json.h"
-#include "plugin/admin/advise/plan.h"
+#include "plugin/admin/plan/plan.h"
 
 #include <string>
 

@@ -2,8 +2,8 @@
 // deploy, and found no answer to: each is answered by what vfrail prints on that node.
 #include "plugin/admin/advise/compare.h"
 #include "plugin/admin/advise/example.h"
-#include "plugin/admin/advise/plan_command.h"
 #include "plugin/admin/doctor/explain_id.h"
+#include "plugin/admin/plan/plan_command.h"
 #include "plugin/device/config/formats/parse_config.h"
 #include "tests/plugin/admin/report/run.h"
 #include "tests/plugin/tree.h"
@@ -33,18 +33,21 @@ struct Answers {
   std::string plan_text;
 
   Answers() {
-    plan_text = on_one_line(test::run([&] { return plan({.root = tree.root()}); }).out);
+    plan_text = on_one_line(test::run([&] { return plan({.roots = {tree.root()}}); }).out);
   }
   bool plan_says(const std::string& part) const { return plan_text.find(part) != std::string::npos; }
   // Of the configuration that the plan prints, with the command that it prints.
   std::string example() const {
-    const std::string title = "Configuration of the recommended way, for serve --config-file\n";
-    const std::string all = test::run([&] { return plan({.root = tree.root()}); }).out;
+    const std::string title = "Configuration of the recommended way\n";
+    const std::string all = test::run([&] { return plan({.roots = {tree.root()}}); }).out;
     const size_t begin = all.find(title) + title.size();
-    const auto config = parse_config(all.substr(begin, all.find("\nNext\n") - begin), {.file = "plan.yaml"});
+    const auto config = parse_config(all.substr(begin, all.find("\nNext\n") - begin), {.file = "plan.json"});
     if (!config) FAIL(config.error().text);
-    CHECK(plan_says("vfrail example --config-file FILE --resource rdma/ib_shared --gpus 2"));
-    const auto text = make_example(*config, {.resource = "rdma/ib_shared", .kind = "pod", .gpus = 2});
+    CHECK(plan_says("vfrail plan --root " + tree.root() + " -o config > config.json"));
+    CHECK(plan_says("--resource rdma/ib_200g_shared --gpus 2"));
+    const Inventory inventory = tree.scan();
+    const auto text =
+        make_example(*config, {.resource = "rdma/ib_200g_shared", .kind = "pod", .gpus = 2}, &inventory);
     if (!text) FAIL(text.error().text);
     return on_one_line(*text);
   }
@@ -61,11 +64,14 @@ bool answers(const std::string& text, const std::string& part) {
 TEST_CASE("the six questions of an administrator are answered on his node") {
   const Answers node;
   SECTION("1. How do these ways of deployment differ in performance?") {
-    answers(node.plan_text, "every way uses the card's own path, so a pod that is alone is as fast in each");
+    answers(node.plan_text,
+            "every way with RDMA uses the card's own path, so a pod that is alone is as fast in each");
     answers(node.plan_text, "a pod that is alone has all of a port's 200 Gb/s");
     answers(node.plan_text,
             "Pods that share a device or a port divide it: shared devices without any order, VFs by the "
             "card's scheduler");
+    // What he compared RDMA with.
+    answers(node.plan_text, "TCP goes through the kernel, over IPoIB or macvlan too: no RDMA");
   }
   SECTION("2. How do I choose the way that suits me?") {
     answers(node.plan_text, "Recommended: shared device. Why: nothing has to be changed on the node");
@@ -77,7 +83,7 @@ TEST_CASE("the six questions of an administrator are answered on his node") {
   }
   SECTION("3. After the deployment, how does a pod get RDMA?") {
     const std::string pod = node.example();
-    answers(pod, "limits: nvidia.com/gpu: 2 rdma/ib_shared: 1");
+    answers(pod, "limits: nvidia.com/gpu: 2 rdma/ib_200g_shared: 1");
     answers(pod, "No network: the devices stay in the host, and the pod has their device nodes");
     CHECK(pod.find("k8s.v1.cni.cncf.io/networks") == std::string::npos);
   }
@@ -92,8 +98,10 @@ TEST_CASE("the six questions of an administrator are answered on his node") {
   }
   SECTION("5. How do I test the RDMA network in a container?") {
     const std::string pod = node.example();
-    answers(pod, "kubectl exec POD_A -- ib_write_bw --report_gbits -F");
-    answers(pod, "kubectl exec POD_B -- ib_write_bw --report_gbits -F ADDRESS");
+    answers(pod, "kubectl exec POD_A -- vfrail-check --listen");
+    answers(pod, "kubectl exec POD_B -- vfrail-check --to ADDRESS");
+    // mlx5_0, which ib_write_bw would take by itself, is down.
+    answers(pod, "ib_write_bw -d mlx5_1 --report_gbits -F");
     answers(pod, "The result is near the speed of the port that vfrail plan shows");
     answers(node.plan_text, "0000:b2:00.0 (ibp178s0, mlx5_1) ACTIVE 200 Gb/s");
   }
