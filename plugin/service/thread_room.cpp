@@ -35,7 +35,7 @@ Result<> check_thread_room() {
                             "start " + std::to_string(needed) + " threads, of which " +
                                 std::to_string(threads.size()) +
                                 " can be had; raise pids.max of the cgroup (podPidsLimit of kubelet, "
-                                "--pids-limit) or RLIMIT_NPROC");
+                                "--pids-limit), RLIMIT_NPROC, or the limits of memory");
   }
   all_asked.count_down();
   return out;

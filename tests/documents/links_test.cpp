@@ -41,9 +41,11 @@ TEST_CASE("a long document has a table of contents with every section") {
   constexpr size_t kLong = 150;
   for (const Page& one : pages()) {
     if (one.lines.size() <= kLong || one.file.starts_with("tests/")) continue;
+    const auto is_section = [](const std::string& line) { return line.starts_with("## "); };
+    if (std::count_if(one.lines.begin(), one.lines.end(), is_section) < 2) continue;
     INFO(one.file);
     for (const std::string& line : one.lines) {
-      if (!line.starts_with("## ")) continue;
+      if (!is_section(line)) continue;
       INFO(line);
       const auto named = "- [" + line.substr(3) + "](#";
       CHECK(one.text().find(named) != std::string::npos);
