@@ -1,7 +1,10 @@
 #!/bin/bash
-# The main job of vfrail, step by step. Runs in the lab VM; ./examples/demo/run starts it.
+# The main job of vfrail, step by step. Runs in the lab VM; ./examples/demo/run starts it. Argument: roce (default) or
+# infiniband, what the node's cards are.
 . /lab/lib.sh
 trap - EXIT     # the story counts for itself
+
+fabric=${1:-roce}
 
 resource=nvidia.com/hostdev
 kubelet=/var/lib/kubelet
@@ -82,13 +85,20 @@ cat << 'END'
 
 vfrail: SR-IOV virtual functions with their RDMA devices for Kubernetes pods
 
-  This is a virtual machine without special hardware: two emulated NICs (Intel 82576, QEMU) with four SR-IOV
-  virtual functions (VFs) each, and an RDMA device on each VF (Soft-RoCE, made to behave like the one of a NIC).
-  The kernel, its VFs, its namespaces and vfrail are real; kubelet, Multus and the container runtime are played.
 END
+if [ "$fabric" = infiniband ]; then
+    print "This is a virtual machine without special hardware: two emulated InfiniBand adapters (a kernel module on QEMU's" \
+        "Intel 82576) with four SR-IOV virtual functions (VFs) each, with GUIDs, a subnet manager and the kernel's IPoIB."
+else
+    print "This is a virtual machine without special hardware: two emulated NICs (Intel 82576, QEMU) with four SR-IOV" \
+        "virtual functions (VFs) each, and an RDMA device on each VF (Soft-RoCE, made to behave like the one of a NIC)."
+fi
+print 'The kernel, its VFs, its namespaces and vfrail are real; kubelet, Multus and the container runtime are played.'
 
-step 'The node: two NICs, eight VFs, each with an RDMA device'
-must 'VFs and RDMA devices made, RDMA network namespaces in exclusive mode' lab_up 4
+# As the administrator of an InfiniBand node does it at boot: a VF without a GUID cannot join the fabric.
+node_up() { lab_up 4 --fabric "$fabric" && { [ "$fabric" = roce ] || set_guids; }; }
+step 'The node: two cards, eight VFs, each with an RDMA device'
+must 'VFs and RDMA devices made, RDMA network namespaces in exclusive mode' node_up
 show ip -br link
 show rdma link
 node_state > $state/before
@@ -145,30 +155,40 @@ must "trainer-1 pings trainer-0 ($first)" eventually ip netns exec trainer-1 pin
 show in_container trainer-0 ls /dev/infiniband
 show in_container trainer-1 ls /dev/infiniband
 for pod in trainer-0 trainer-1; do
-    must "$pod opens its RDMA device ($(uverbs_of $pod)) and sees its port" in_container $pod ibv_devinfo
+    must "$pod opens its RDMA device ($(uverbs_of $pod))" in_container $pod bash -c ": < $(uverbs_of $pod)"
+    # The emulated InfiniBand adapter has no driver of user space.
+    [ "$fabric" = infiniband ] || must '  and sees its port' in_container $pod ibv_devinfo
 done
-in_container trainer-0 ibv_devinfo 2>&1 | grep -E 'hca_id|state|link_layer|active_mtu' | sed 's/^/    /'
+[ "$fabric" = infiniband ] ||
+    in_container trainer-0 ibv_devinfo 2>&1 | grep -E 'hca_id|state|link_layer|active_mtu' | sed 's/^/    /'
 must "trainer-0 cannot open trainer-1's ($(uverbs_of trainer-1))" \
     refused_with 'not permitted' ip netns exec trainer-0 bash -c ": < $(uverbs_of trainer-1)"
 must "trainer-1 cannot open trainer-0's ($(uverbs_of trainer-0))" \
     refused_with 'not permitted' ip netns exec trainer-1 bash -c ": < $(uverbs_of trainer-0)"
 must "the host cannot open trainer-0's" refused_with 'not permitted' bash -c ": < $(uverbs_of trainer-0)"
 
-step 'RDMA traffic, in the first namespace'
-print "Soft-RoCE of this kernel carries traffic in the first network namespace only (a NIC's RDMA device does in every" \
-    "namespace), so the verbs ping-pong runs over a VF that is in no pod."
-free=$(idle_vf)
-device=$(rdmadev "$free") link=$(netdev "$free")
-must "an address for $link ($free, $device)" ip addr add 192.168.102.1/24 dev "$link"
-must "$link is up" ip link set "$link" up
-gid=$(grep -l 'ffff:c0a8:6601' /sys/class/infiniband/"$device"/ports/1/gids/* | head -n 1)
-gid=${gid##*/}
-ibv_rc_pingpong -d "$device" -g "${gid:-1}" -n 500 > $state/server.log 2>&1 &
-must 'the server listens' eventually grep -q ':4853 ' /proc/net/tcp      # port 18515
-must 'verbs ping-pong' ibv_rc_pingpong -d "$device" -g "${gid:-1}" -n 500 127.0.0.1
-grep -E 'bytes|iters' $state/must | sed 's/^/    /'
-ip addr del 192.168.102.1/24 dev "$link"
-ip link set "$link" down
+traffic_in_the_host() {
+    print "Soft-RoCE of this kernel carries traffic in the first network namespace only (a NIC's RDMA device does in every" \
+        "namespace), so the verbs ping-pong runs over a VF that is in no pod."
+    free=$(idle_vf)
+    device=$(rdmadev "$free") link=$(netdev "$free")
+    must "an address for $link ($free, $device)" ip addr add 192.168.102.1/24 dev "$link"
+    must "$link is up" ip link set "$link" up
+    gid=$(grep -l 'ffff:c0a8:6601' /sys/class/infiniband/"$device"/ports/1/gids/* | head -n 1)
+    gid=${gid##*/}
+    ibv_rc_pingpong -d "$device" -g "${gid:-1}" -n 500 > $state/server.log 2>&1 &
+    must 'the server listens' eventually grep -q ':4853 ' /proc/net/tcp      # port 18515
+    must 'verbs ping-pong' ibv_rc_pingpong -d "$device" -g "${gid:-1}" -n 500 127.0.0.1
+    grep -E 'bytes|iters' $state/must | sed 's/^/    /'
+    ip addr del 192.168.102.1/24 dev "$link"
+    ip link set "$link" down
+}
+if [ "$fabric" = roce ]; then
+    step 'RDMA traffic, in the first namespace'
+    traffic_in_the_host
+else
+    print "RDMA traffic is not shown: the emulated adapter carries IPoIB and management datagrams alone."
+fi
 
 step 'Both pods are deleted'
 for pod in trainer-0 trainer-1; do

@@ -36,7 +36,7 @@ each() {
 failed() { grep -Lx 0 "$work/$1".? | wc -l; }
 nodes_of() { (cd "$pci/$1" && ls infiniband_verbs infiniband_mad) 2> /dev/null | grep -E '^(uverbs|umad|issm)' | sort | paste -sd ' '; }
 allocated_nodes() { jq -r '.devices[].host_path' "$1" | sed 's,.*/,,' | grep -v rdma_cm | sort | paste -sd ' '; }
-state() { node_state | sed -E 's/"?[0-9a-f:]*:fe:80:/X:fe:80:/g; s/((00:){7}00|(ff:){7}ff)( |")/no GUID\4/g; s/(sm_)?lid [0-9]+ //g; s/(uverbs|umad|issm)[0-9]+/\1/g'; }
+state() { node_state | sed -E 's/((00:){7}00|(ff:){7}ff)( |")/no GUID\4/g; s/(uverbs|umad|issm)[0-9]+/\1/g'; }
 unchanged() { state > $work/now; diff $work/before $work/now; }
 
 test-kubelet run --kubelet-root $kubelet > $work/kubelet.log 2>&1 &

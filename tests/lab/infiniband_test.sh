@@ -29,9 +29,8 @@ cni() {
     [ "$command" != ADD ] || echo "$out" > "/tmp/$pod.answer"
     return $rc
 }
-# Not compared is what nobody set: the number of the queue pair, which begins an address of IPoIB and is another each time,
-# and the GUID of a VF that had none: it has one of ones alone afterwards, as ib-sriov-cni leaves it, and with it a LID.
-state() { node_state | sed -E 's/"?[0-9a-f:]*:fe:80:/X:fe:80:/g; s/((00:){7}00|(ff:){7}ff)( |")/no GUID\4/g; s/(sm_)?lid [0-9]+ //g'; }
+# Not compared is what nobody set: the GUID of a VF that had none has ones alone afterwards, as ib-sriov-cni leaves it.
+state() { node_state | sed -E 's/((00:){7}00|(ff:){7}ff)( |")/no GUID\4/g'; }
 unchanged() {
     state > /tmp/now
     diff /tmp/before /tmp/now
@@ -99,6 +98,43 @@ check 'no carrier, and the log says so'  lacks LOWER_UP in_pod a ip link show ne
 check 'DEL'                              cni DEL a $A "$GUID_A"
 write 1 $parameters/sm
 check 'the node is as before'            eventually eval 'ip netns del a; unchanged'
+
+section 'where a GUID comes from'
+# guid_of_pod KEYS: what a pod of a network with these keys has.
+guid_of_pod() {
+    pod a
+    cni ADD a $A ", $1" > /tmp/guid.log && in_pod a ip link show net1 || { cat /tmp/guid.log; ip netns del a; return 1; }
+    cni DEL a $A ", $1" && ip netns del a
+}
+from_network='"guid": "00:11:22:33:44:55:66:01"'
+from_args='"args": {"cni": {"guid": "00:11:22:33:44:55:66:02"}}'
+from_runtime='"runtimeConfig": {"infinibandGUID": "00:11:22:33:44:55:66:03"}'
+from_ib_kubernetes='"runtimeConfig": {"infinibandGUID": "00:11:22:33:44:55:66:04"}, "ibKubernetesEnabled": true,
+    "args": {"cni": {"mellanox.infiniband.app": "configured", "guid": "00:11:22:33:44:55:66:04"}}'
+check 'the network'                      has '66:01 brd' guid_of_pod "$from_network"
+check 'args.cni, before the network'     has '66:02 brd' guid_of_pod "$from_network, $from_args"
+check 'the runtime, before both'         has '66:03 brd' guid_of_pod "$from_network, $from_args, $from_runtime"
+check 'ib-kubernetes'                    has '66:04 brd' guid_of_pod "$from_ib_kubernetes"
+check '  which has not answered yet'     refused_with 'ib-kubernetes' guid_of_pod '"ibKubernetesEnabled": true'
+check 'a P_Key that is none'             refused_with 'pkey' guid_of_pod "$from_network, \"pkey\": \"0x18001\""
+check 'a P_Key'                          has '66:01 brd' guid_of_pod "$from_network, \"pkey\": \"0x8001\""
+check 'the node is as before'            eventually unchanged
+
+section 'GC'
+pod a; pod b
+check 'ADD'                              cni ADD a $A "$GUID_A"
+check 'ADD of another'                   cni ADD b $B "$GUID_B"
+ip netns del a
+gc() {
+    CNI_COMMAND=GC CNI_PATH=/usr/local/bin vfrail-cni <<< '{"cniVersion": "1.1.0", "name": "ib", "type": "vfrail",
+        "cni.dev/valid-attachments": [{"containerID": "b", "ifname": "net1"}], "ipam": {"type": "host-local", "subnet": "10.9.0.0/24"}}'
+}
+check 'GC of the pod that has ended'     gc
+check 'its VF is back'                   eventually rdmadev $A
+check 'the other is attached'            in_pod b ip link show net1
+check 'DEL'                              cni DEL b $B "$GUID_B"
+ip netns del b
+check 'the node is as before'            eventually unchanged
 
 section 'in the place of ib-sriov'
 pod a

@@ -21,6 +21,20 @@ inject() {
     lab --name "inject-${1%% *}" --limit 5400 tests/lab/inject_test.sh exclusive $turns "$@"
 }
 
+# The module of the emulated adapters is for the kernels from 6 on.
+queue_infiniband() {
+    local mode
+    for mode in exclusive shared; do
+        queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode"
+        queue "lab, InfiniBand at once, $mode" lab --name "infiniband-storm-$mode" --limit 300 \
+            tests/lab/infiniband_storm_test.sh "$mode" 3
+        # At each fourth point, another each time.
+        queue "lab, InfiniBand killed, $mode" lab --name "infiniband-kill-$mode" --limit 900 tests/lab/infiniband_kill_test.sh "$mode" 4
+    done
+    queue 'lab, InfiniBand, device plugin' lab --name infiniband-plugin --limit 600 tests/lab/infiniband_plugin_test.sh
+    queue 'lab, InfiniBand, demo' lab --name infiniband-demo --limit 600 examples/demo/story.sh infiniband
+}
+
 # Each keeps one core busy most of the time. The longest come first.
 queue_lab() {
     local mode
@@ -29,14 +43,8 @@ queue_lab() {
     queue 'lab, CHECK by system call' inject 'CHECK with IPAM'
     for mode in exclusive shared; do
         queue "lab, CNI, $mode" lab --name "cni-$mode" --limit 900 tests/lab/cni_test.sh "$mode"
-        case ${LAB_KERNEL:-6} in
-            6 | 7)
-                queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode"
-                queue "lab, InfiniBand at once, $mode" lab --name "infiniband-storm-$mode" --limit 300 \
-                    tests/lab/infiniband_storm_test.sh "$mode" 3
-                ;;
-        esac
     done
+    case ${LAB_KERNEL:-6} in 6 | 7) queue_infiniband ;; esac
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
     queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh
     queue 'lab, lifecycle' lab --name lifecycle --limit 600 tests/lab/lifecycle_test.sh

@@ -34,21 +34,6 @@ cp /node/machine-id /etc/machine-id
 hostname "$NODE"
 modprobe -a overlay veth bridge
 lab_up "$VFS" --fabric "$FABRIC" --rdma "$RDMA" || exit
-# As the operator of such a node does it, or a script at boot.
-set_guids() {
-    local pf vf link card=0 index
-    for pf in $(pfs); do
-        link=$(netdev "$pf" | head -n 1) card=$((card + 1)) index=0
-        for vf in $(vfs "$pf"); do
-            for kind in node_guid port_guid; do
-                ip link set "$link" vf $index $kind "00:11:22:33:44:55:0$card:0$index" || return
-            done
-            rebind "$vf"
-            eventually rdmadev "$vf" > /dev/null || return
-            index=$((index + 1))
-        done
-    done
-}
 [ "$FABRIC" != infiniband ] || set_guids || exit
 baseline > /node/baseline
 stamp 'VFs are up'

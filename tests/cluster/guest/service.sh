@@ -32,7 +32,7 @@ baseline() {
     local others='^(link|address) (veth|cni0)'
     [ "$RDMA" = exclusive ] || others+='|^rdma .* in cni-'
     node_state | grep -E '^(link|address|vf|rdma|function) ' | grep -vE "$others" |
-        sed -E 's/(uverbs|umad)[0-9]+/\1N/g; s/ mac=[0-9a-f:]*(:fe:80:.*) mtu=[0-9]*/ mac=QUEUE-PAIR\1/'
+        sed -E 's/(uverbs|umad)[0-9]+/\1N/g; s/( mac=QUEUE-PAIR.*) mtu=[0-9]*/\1/'
 }
 
 # remains: what attachments leave in files, none if they are gone. A network of host-local has a file for each address.

@@ -109,13 +109,32 @@ add_adapters() {
     done
 }
 
+# set_guids [COUNT]: a GUID for each InfiniBand VF, or for the first COUNT of each PF, as the administrator of such a node does it
+# at boot, before a pod has one.
+set_guids() {
+    local pf vf link kind card=0 index
+    for pf in $(pfs); do
+        link=$(netdev "$pf" | head -n 1) card=$((card + 1)) index=0
+        for vf in $(vfs "$pf"); do
+            [ "$index" -lt "${1:-1000}" ] || break
+            for kind in node_guid port_guid; do
+                ip link set "$link" vf $index $kind "00:11:22:33:44:55:0$card:0$index" || return
+            done
+            rebind "$vf"
+            eventually rdmadev "$vf" > /dev/null || return
+            index=$((index + 1))
+        done
+    done
+}
+
 # node_state: the whole node as text, one fact a line, for "diff before after". Left out is what changes by itself or
-# says nothing about who did what: interface indexes, carrier and port states, link-local addresses.
+# says nothing about who did what: interface indexes, carrier and port states, link-local addresses, LIDs, and the number of the
+# queue pair, which begins an address of IPoIB and is another each time.
 node_state() (
     shopt -s nullglob
     # A VF whose address nobody has set has none at its PF, or that which it has chosen itself: before Linux 6.12 igb shows
     # it there once the VF has been up.
-    ip -j -d link show | jq -r '
+    ip -j -d link show | sed -E 's/"address":"[0-9a-f:]{11}:fe:80:/"address":"QUEUE-PAIR:fe:80:/g' | jq -r '
         [.[].address, "00:00:00:00:00:00"] as $own | sort_by(.ifname)[] |
         "link \(.ifname) mac=\(.address) brd=\(.broadcast) mtu=\(.mtu) txqlen=\(.txqlen) up=\(.flags | index("UP") != null)"
             + " promisc=\(.promiscuity) allmulti=\(.allmulti) master=\(.master // "-") kind=\(.linkinfo.info_kind // "-")"
@@ -129,7 +148,7 @@ node_state() (
     for ns in $namespaces; do echo "netns $ns"; done
     for ns in '' $namespaces; do
         ${ns:+ip netns exec "$ns"} rdma link show 2>/dev/null |
-            sed -E "s/^link /rdma /; s/ (physical_)?state [^ ]+//g; s/ *\$/ in ${ns:-the first namespace}/"
+            sed -E "s/^link /rdma /; s/ (physical_)?state [^ ]+//g; s/ (sm_)?lid [0-9]+//g; s/ *\$/ in ${ns:-the first namespace}/"
     done | sort
     cd "$pci" || return
     for dir in */sriov_totalvfs */physfn; do
