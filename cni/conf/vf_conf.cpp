@@ -135,7 +135,9 @@ Result<> read_isolation(ObjectReader& conf, RdmaConf& out) {
   const bool contradicts = conf.value("rdma") != nullptr && (out.policy == RdmaPolicy::off) == *isolation;
   if (contradicts) return conf.error("rdmaIsolation", "it says the opposite of rdma; take one of them out");
   out.isolation = *isolation;
-  if (out.policy == RdmaPolicy::automatic) out.policy = *isolation ? RdmaPolicy::require : RdmaPolicy::off;
+  const bool is_default = conf.value("rdma") == nullptr;
+  if (is_default || out.policy == RdmaPolicy::automatic)
+    out.policy = *isolation ? RdmaPolicy::require : RdmaPolicy::off;
   return {};
 }
 

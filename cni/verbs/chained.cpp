@@ -79,11 +79,18 @@ Result<> refuse_interface_key(const std::string& key) {
 }
 
 // The record has one configuration, which made the pod's files and the name of its RDMA device.
-Result<> refuse_other_keys(const std::string& rdma_name, const NcclVariables& nccl, const Record& ours) {
+Result<> refuse_other_keys(const RdmaConf& rdma, const NcclVariables& nccl, const Record& ours) {
   const Configuration first(ours.config);
   const NetConf then = first.conf() ? *first.conf() : NetConf();
   constexpr const char* kWhat = "the device was attached";
-  if (!rdma_name.empty() && rdma_name != then.rdma.name) return set_by_earlier("rdmaName", kWhat);
+  // The second entry would report success for a pod without an RDMA device.
+  if (rdma.policy == RdmaPolicy::require && then.rdma.policy == RdmaPolicy::off)
+    return Error{
+        Errc::invalid, 0,
+        "an earlier entry of this chain leaves the RDMA device in the host (\"rdmaIsolation\": false, or "
+        "\"rdma\": \"off\"), and this one wants it in the pod: take that key out, the first entry moves both",
+        ErrorId::chain_conflict};
+  if (!rdma.name.empty() && rdma.name != then.rdma.name) return set_by_earlier("rdmaName", kWhat);
   if (!nccl.empty() && nccl != then.nccl) return set_by_earlier("nccl", kWhat);
   return {};
 }
@@ -105,7 +112,7 @@ Result<Chained> read_chain(const Request& request, NetConf& conf, Kernel& pod, W
     if (conf.device.id && ours->device && *conf.device.id != *ours->device)
       return other_device(request, ours->device->text(), conf.device.id->text());
     TRY(refuse_interface_key(conf.interface_key));
-    TRY(refuse_other_keys(conf.rdma.name, conf.nccl, *ours));
+    TRY(refuse_other_keys(conf.rdma, conf.nccl, *ours));
     return Chained::complete;
   }
   TRY(refuse_interface_key(conf.interface_key));

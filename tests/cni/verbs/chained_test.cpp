@@ -168,6 +168,24 @@ TEST_CASE("keys of the second of two entries of vfrail, which would have no effe
   CHECK(node.world.snapshot() == during);
 }
 
+TEST_CASE("an entry of type rdma behind one of vfrail that leaves the RDMA device in the host is refused") {
+  const std::string key = GENERATE(as<std::string>(), R"("rdmaIsolation":false)", R"("rdma":"off")");
+  CAPTURE(key);
+  ChainedNode node;
+  const auto first = node.add(R"({"cniVersion":"1.0.0","name":"n","type":"ib-sriov",)" + key +
+                              R"(,"deviceID":"0000:21:10.0"})");
+  REQUIRE(first);
+  const std::string during = node.world.snapshot();
+  const auto second = node.add(chained(kDevice, format_result(*first).text()));
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().text, Contains("leaves the RDMA device in the host"));
+  CHECK(second.error().id_text() == "VF-CHAIN-CONFLICT");
+  CHECK(node.world.snapshot() == during);
+  const auto both = node.add(chained(kDevice + key + ",", format_result(*first).text()));
+  INFO((both ? "" : both.error().text));
+  CHECK(both);
+}
+
 TEST_CASE("what both entries of vfrail have, and what a pod's annotation adds to each, is accepted") {
   ChainedNode node;
   const std::string both = R"("rdmaName":"rdma0","nccl":{"NCCL_IB_TC":"106"},"args":{"cni":{"mtu":1400}},)";
