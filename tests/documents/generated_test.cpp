@@ -8,6 +8,7 @@
 #include "plugin/admin/doctor/explain_id.h"
 #include "plugin/device/config/selector_table.h"
 #include "tests/documents/page.h"
+#include "tests/plugin/tree.h"
 #include "tests/support/places.h"
 #include "tests/support/shell.h"
 
@@ -27,13 +28,22 @@ namespace {
 constexpr const char* kBegin = "<!-- generated: ";
 constexpr const char* kEnd = "<!-- end of generated -->\n";
 
+// "on NODE: COMMAND" is run with the node of tests/data in $NODE, anything else as it is.
+ShellOutcome run_on_node(const std::string& line) {
+  static const std::regex on_node("on ([a-z0-9_]+): (.*)");
+  std::smatch parts;
+  if (!std::regex_match(line, parts, on_node)) return run_in_shell(line);
+  const Tree tree(parts[1]);
+  return run_in_shell("cd " + test::source_path() + " && NODE=" + tree.root() + " && " + parts[2].str());
+}
+
 // What stands behind `<!-- generated: NAME -->`: a table of the code, or what a command prints.
 std::string generate(const std::string& name) {
   if (name == "selectors") return selectors_document();
   if (name == "link settings") return link_settings_document();
   if (name == "pod checks") return pod_checks_document();
   if (name == "error ids") return errors_document();
-  const ShellOutcome outcome = run_in_shell(name);
+  const ShellOutcome outcome = run_on_node(name);
   INFO(name << "\n" << outcome.output);
   REQUIRE(outcome.status == 0);
   return "```text\n" + outcome.output.substr(0, outcome.output.find_last_not_of('\n') + 1) + "\n```\n";

@@ -55,7 +55,7 @@ TEST_CASE("a long document has a table of contents with every section") {
 
 TEST_CASE("the README is short, and leads to every document") {
   const Page& readme = page("README.md");
-  CHECK(readme.lines.size() <= 150);
+  CHECK(readme.lines.size() <= 180);  // with what the commands print
   for (const Page& one : pages()) {
     if (one.file == "README.md") continue;
     INFO(one.file);

@@ -26,13 +26,6 @@ bool can_serve(const DeviceFacts& function) {
          !function.driver.is_user_space() && !function.manages_nvlink;
 }
 
-bool is_down(const std::vector<RdmaFacts>& devices) {
-  return std::any_of(devices.begin(), devices.end(), [](const RdmaFacts& rdma) {
-    return std::any_of(rdma.ports.begin(), rdma.ports.end(),
-                       [](const RdmaPort& port) { return port.state == "DOWN"; });
-  });
-}
-
 // Distances that make no difference for GPUDirect are one class: below one root port, through it, through
 // the CPU, through another CPU.
 int class_of(const std::optional<Distance>& far) {
@@ -180,8 +173,7 @@ std::string speed_text(const std::optional<uint32_t>& mbps) {
 
 std::optional<uint32_t> speed_of(const HardwareById& hardware, const DeviceFacts& function) {
   const auto at = hardware.find(function.id.text());
-  if (at == hardware.end() || is_down(function.rdma)) return std::nullopt;
-  return at->second.speed_mbps;
+  return at == hardware.end() ? std::nullopt : at->second.speed_mbps;
 }
 
 }  // namespace vfrail::plugin

@@ -57,6 +57,14 @@ TEST_CASE("names are those of the list of PCI ids, and speeds those of port and 
   CHECK_FALSE(all.at("0000:29:00.1").speed_mbps);
 }
 
+// mlx5 reports that of one lane at the first data rate, times four.
+TEST_CASE("the rate of a port that is down is no speed") {
+  const Tree tree("a100_bond");
+  const auto all = read_hardware(tree.sys(), {}, tree.scan());
+  CHECK_FALSE(all.at("0000:4b:00.0").speed_mbps);
+  CHECK(all.at("0000:b2:00.0").speed_mbps == 200000U);
+}
+
 TEST_CASE(
     "without a list of PCI ids the common models have a name, and a list that lacks one does not hide it") {
   Tree tree("dgx_h100");
