@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/sys_root.h"
+#include "common/terminal.h"
 
 #include <chrono>
 #include <csignal>
@@ -21,6 +22,8 @@ namespace {
 struct PodCheckOptions {
   std::string root = "/";
   bool json = false;
+  bool all = false;  // also what is ok or not applicable
+  CheckLayout layout() const { return {.all = all, .width = find_terminal().width}; }
   Finding fail_on = Finding::fault;
   std::string nccl_log = {};
   std::optional<TrafficCommand> traffic = {};
@@ -31,6 +34,7 @@ Result<PodCheckOptions> read_options(const CommandWords& words) {
   PodCheckOptions out;
   for (const auto& [name, value] : words.options) {
     if (name == "--root") out.root = normal_root(value);
+    if (name == "--all") out.all = true;
     if (name == "--nccl-log") out.nccl_log = value;
     if (name == "--output") {
       if (value != "text" && value != "json")
@@ -70,8 +74,8 @@ int run_checks(const PodCheckOptions& options, const PodWorld& world) {
   if (options.root == "/") pod.probes = world.probe(pod);
   if (!options.nccl_log.empty()) pod.nccl_log = read_nccl_log(options.nccl_log);
   const auto reports = check_pod(pod);
-  const std::string text =
-      options.json ? escaped_json(pod_json(pod, reports).pretty()) + "\n" : render_pod(pod, reports);
+  const std::string text = options.json ? escaped_json(pod_json(pod, reports).pretty()) + "\n"
+                                        : render_pod(pod, reports, options.layout());
   return print_text(text) != 0 || reaches(reports, options.fail_on) ? 1 : 0;
 }
 
@@ -115,7 +119,8 @@ int run_traffic(const PodCheckOptions& options, const PodWorld& world) {
                         .set("schema_version", kPodReportVersion)
                         .set("traffic", traffic_json(*pod.traffic))
                         .set("checks", checks_json(reports));
-  const std::string text = options.json ? escaped_json(json.pretty()) + "\n" : render_checks(reports);
+  const std::string text =
+      options.json ? escaped_json(json.pretty()) + "\n" : render_checks(reports, options.layout());
   return print_text(text) != 0 || reaches(reports, options.fail_on) ? 1 : 0;
 }
 
@@ -186,6 +191,7 @@ CommandText pod_command_line_text() {
       {{"--version"}, "", "Print the version and exit"},
       {{"-o", "--output"}, "text|json", "Output format"},
       {{"--fail-on"}, kFailOn, "Exit with 1 if a finding is at least this severe (fault)"},
+      {{"--all"}, "", "Also print what is ok, or not applicable"},
       {{"--nccl-log"}, "FILE", "Also check what NCCL has printed there with NCCL_DEBUG=INFO (VF-P23)"},
       {{"--root"}, "DIR", "Read sys, proc, dev, etc and run below this folder, and try nothing (/)"}};
   for (OptionText& option : pod_top_options()) out.options.push_back(std::move(option));

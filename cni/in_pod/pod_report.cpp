@@ -101,8 +101,9 @@ std::string nccl_line(const CheckedPod& pod) {
   return expected_line(choose_rails(*pod.rails, *pod.nccl));
 }
 
-std::string render_pod(const CheckedPod& pod, const std::vector<CheckReport>& reports) {
-  std::string out = render_checks(reports);
+std::string render_pod(const CheckedPod& pod, const std::vector<CheckReport>& reports,
+                       const CheckLayout& layout) {
+  std::string out = render_checks(reports, layout);
   const auto lines = perftest_lines(pod);
   if (!lines.empty())
     out += "\nto measure, in this pod, and then in another one with its own device and index:\n";

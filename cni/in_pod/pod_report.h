@@ -28,7 +28,8 @@ std::vector<std::string> perftest_lines(const CheckedPod& pod);
 // The line that NCCL prints here with NCCL_DEBUG=INFO; empty if it cannot be computed.
 std::string nccl_line(const CheckedPod& pod);
 
-std::string render_pod(const CheckedPod& pod, const std::vector<CheckReport>& reports);
+std::string render_pod(const CheckedPod& pod, const std::vector<CheckReport>& reports,
+                       const CheckLayout& layout);
 Json pod_json(const CheckedPod& pod, const std::vector<CheckReport>& reports);
 
 // The table of all checks, for the document.

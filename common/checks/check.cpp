@@ -1,6 +1,7 @@
 #include "common/checks/check.h"
 
 #include "common/escape.h"
+#include "common/terminal.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -11,9 +12,23 @@ namespace vfrail {
 
 namespace {
 
+constexpr size_t kIndent = 8;  // of what continues a line
+
 std::string padded(std::string text, size_t width) {
   text.resize(std::max(width, text.size()), ' ');
   return text;
+}
+
+// The word is as wide as "unknown"; "not applicable" stands alone as a dash.
+std::string render_result(const CheckReport& report, const CheckResult& result, size_t width) {
+  const std::string word = result.finding == Finding::not_applicable ? "-" : word_of(result.finding);
+  const std::string line =
+      padded(word, 8) + report.id + " " + padded(report.name, 19) + " " + escaped(result.text);
+  std::string out = wrapped(line, width, kIndent) + "\n";
+  if (!result.remedy.empty())
+    out += std::string(kIndent, ' ') +
+           wrapped("remedy: " + escaped(result.remedy), width - std::min(width, kIndent), kIndent) + "\n";
+  return out;
 }
 
 std::string count_findings(const std::vector<CheckReport>& reports) {
@@ -30,6 +45,8 @@ std::string count_findings(const std::vector<CheckReport>& reports) {
 
 const char* word_of(Finding finding) {
   switch (finding) {
+    case Finding::not_applicable:
+      return "not applicable";
     case Finding::good:
       return "ok";
     case Finding::unknown:
@@ -58,16 +75,19 @@ bool reaches(const std::vector<CheckReport>& reports, Finding finding) {
   });
 }
 
-std::string render_checks(const std::vector<CheckReport>& reports) {
+std::string render_checks(const std::vector<CheckReport>& reports, const CheckLayout& layout) {
   std::string out;
-  for (const CheckReport& report : reports) {
-    for (const CheckResult& result : report.results) {
-      out += padded(word_of(result.finding), 8) + report.id + " " + padded(report.name, 19) + " " +
-             escaped(result.text) + "\n";
-      if (!result.remedy.empty()) out += "        remedy: " + escaped(result.remedy) + "\n";
+  for (const Finding finding : {Finding::fault, Finding::advice, Finding::note, Finding::unknown,
+                                Finding::good, Finding::not_applicable}) {
+    const bool is_folded = finding == Finding::good || finding == Finding::not_applicable;
+    if (is_folded && !layout.all) continue;
+    for (const CheckReport& report : reports) {
+      for (const CheckResult& result : report.results) {
+        if (result.finding == finding) out += render_result(report, result, layout.width);
+      }
     }
   }
-  return out + count_findings(reports) + "\n";
+  return out + count_findings(reports) + (layout.all ? "" : "; --all shows each") + "\n";
 }
 
 Json checks_json(const std::vector<CheckReport>& reports) {

@@ -10,11 +10,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vfrail {
 
 enum class Finding : uint8_t {
+  not_applicable,  // there is nothing here that the check is about
   good,
   unknown,  // cannot be read here
   note,     // works; worth knowing
@@ -37,6 +39,9 @@ struct Check {
   const char* holds;  // what is so when it finds nothing
   // Nothing found: good. An error: what it needs cannot be read.
   Result<CheckResults> (*run)(const Subject&);
+  // What the check is about and is not here ("no GPU"): then nothing found is not good. Empty: it is here.
+  // Null: it always is.
+  std::string (*lacks)(const Subject&) = nullptr;
 };
 
 struct CheckReport {
@@ -49,11 +54,15 @@ template <class Subject>
 CheckReport run_check(const Check<Subject>& check, const Subject& subject) {
   auto results = check.run(subject);
   if (!results) return {check.id, check.name, {{Finding::unknown, results.error().text}}};
+  if (results->empty() && check.lacks != nullptr) {
+    if (std::string what = check.lacks(subject); !what.empty())
+      return {check.id, check.name, {{Finding::not_applicable, std::move(what)}}};
+  }
   if (results->empty()) return {check.id, check.name, {{Finding::good, check.holds}}};
   return {check.id, check.name, *std::move(results)};
 }
 
-// "ok", "unknown", "note", "advice", "fault".
+// "not applicable", "ok", "unknown", "note", "advice", "fault".
 const char* word_of(Finding finding);
 // From which finding on a program fails: of kFailOn, or nothing.
 inline constexpr const char* kFailOn = "fault|advice|note";
@@ -62,8 +71,12 @@ std::optional<Finding> parse_fail_on(std::string_view word);
 // Whether one of them is such a finding, or worse.
 bool reaches(const std::vector<CheckReport>& reports, Finding finding);
 
-// A line for each result, its remedy below it, and how many there are of each kind.
-std::string render_checks(const std::vector<CheckReport>& reports);
+struct CheckLayout {
+  bool all = false;  // those too that are ok or not applicable
+  size_t width = 0;  // columns; 0: lines end where they end
+};
+// A line for each result, the worst first, its remedy below it, and how many there are of each kind.
+std::string render_checks(const std::vector<CheckReport>& reports, const CheckLayout& layout);
 // A list of objects with id, name, finding, text and remedy.
 Json checks_json(const std::vector<CheckReport>& reports);
 

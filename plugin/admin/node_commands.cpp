@@ -206,6 +206,7 @@ void define_doctor(CLI::App* doctor, DoctorOptions& options) {
           "Exit with 1 if a finding is at least this severe")
       ->check(CLI::IsMember({"fault", "advice", "note"}))
       ->option_text(kFailOn);
+  doctor->add_flag("--all", options.all, "Also print what is ok, or not applicable");
   add_text(doctor, "--config-file", options.config_file, "FILE",
            "The configuration; by default that of serve, '' for none");
   add_text(doctor, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);

@@ -228,11 +228,15 @@ const PodChecks& device_checks() {
   static const PodChecks kChecks = {
       {"VF-P01", "pod-file", "vfrail-cni has described what it gave to the pod", check_pod_description},
       {"VF-P02", "own-nodes", "programs can use the pod's RDMA devices: their nodes are in /dev/infiniband",
-       check_own_nodes},
-      {"VF-P03", "foreign-nodes", "/dev/infiniband has no nodes of others' devices", check_foreign_nodes},
-      {"VF-P04", "node-numbers", "every node is that of its device, and can be opened", check_node_numbers},
-      {"VF-P05", "image-drivers", "the image has the libraries for the RDMA devices", check_providers},
-      {"VF-P14", "other-nodes", "the nodes of the RDMA CM and of management are there", check_other_nodes},
+       check_own_nodes, lacks_rails},
+      {"VF-P03", "foreign-nodes", "/dev/infiniband has no nodes of others' devices", check_foreign_nodes,
+       lacks_rails},
+      {"VF-P04", "node-numbers", "every node is that of its device, and can be opened", check_node_numbers,
+       lacks_rails},
+      {"VF-P05", "image-drivers", "the image has the libraries for the RDMA devices", check_providers,
+       lacks_rails},
+      {"VF-P14", "other-nodes", "the nodes of the RDMA CM and of management are there", check_other_nodes,
+       lacks_rails},
   };
   return kChecks;
 }

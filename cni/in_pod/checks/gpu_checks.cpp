@@ -105,9 +105,9 @@ Result<CheckResults> check_gpu_memory(const CheckedPod& pod) {
 const PodChecks& gpu_checks() {
   static const PodChecks kChecks = {
       {"VF-P18", "gpu-distance", "every GPU has a rail behind its own root port (PXB or nearer)",
-       check_distances},
+       check_distances, lacks_gpu_rails},
       {"VF-P19", "gpu-memory", "rails can reach the GPUs' memory: by nvidia_peermem, or by dma-buf",
-       check_gpu_memory},
+       check_gpu_memory, lacks_gpu_rails},
   };
   return kChecks;
 }

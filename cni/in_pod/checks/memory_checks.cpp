@@ -180,8 +180,8 @@ const PodChecks& memory_checks() {
   static const PodChecks kChecks = {
       {"VF-P10", "memlock", "64 MiB can be locked and registered", check_memlock},
       {"VF-P11", "rights", "programs get the rights of their files", check_rights},
-      {"VF-P12", "shared-memory", "/dev/shm has 1 GiB, or there is no GPU", check_shared_memory},
-      {"VF-P13", "memory", "the memory limit has 8 GiB for each GPU", check_memory},
+      {"VF-P12", "shared-memory", "/dev/shm has 1 GiB", check_shared_memory, lacks_gpus},
+      {"VF-P13", "memory", "the memory limit has 8 GiB for each GPU", check_memory, lacks_gpus},
   };
   return kChecks;
 }

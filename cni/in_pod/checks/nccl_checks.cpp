@@ -230,8 +230,8 @@ const PodChecks& nccl_log_checks() {
 
 const PodChecks& nccl_checks() {
   static const PodChecks kChecks = {
-      {"VF-P09", "nccl", "NCCL takes all rails, each with a GID that can be routed", check_nccl},
-      {"VF-P17", "default-route", "the default route is not over a rail", check_default_route},
+      {"VF-P09", "nccl", "NCCL takes all rails, each with a GID that can be routed", check_nccl, lacks_rails},
+      {"VF-P17", "default-route", "the default route is not over a rail", check_default_route, lacks_rails},
   };
   return kChecks;
 }

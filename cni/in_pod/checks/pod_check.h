@@ -49,6 +49,13 @@ const PodChecks& routing_checks();   // routes and rules of several rails
 const PodChecks& traffic_checks();   // of CheckedPod::traffic alone
 Json traffic_json(const TrafficOutcome& outcome);
 
+// What a check is about and this pod lacks, as Check::lacks has it.
+std::string lacks_rails(const CheckedPod& pod);
+std::string lacks_rail_pair(const CheckedPod& pod);
+std::string lacks_roce(const CheckedPod& pod);
+std::string lacks_gpus(const CheckedPod& pod);
+std::string lacks_gpu_rails(const CheckedPod& pod);
+
 // "mlx5_2 (net1)".
 std::string shown_rail(const Rail& rail);
 

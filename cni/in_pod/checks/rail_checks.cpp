@@ -274,14 +274,16 @@ Result<CheckResults> check_numa_nodes(const CheckedPod& pod) {
 
 const PodChecks& rail_checks() {
   static const PodChecks kChecks = {
-      {"VF-P06", "ports", "every port is ACTIVE", check_port_states},
-      {"VF-P07", "interfaces", "the interface of every RoCE device is in this pod", check_interfaces},
-      {"VF-P08", "gids", "every rail has an address, with a GID of RoCE v2 where it was", check_gids},
-      {"VF-P15", "mtu", "all rails have one MTU, that of their networks", check_mtus},
-      {"VF-P20", "one-pf", "every rail is of a PF of its own", check_physical_functions},
+      {"VF-P06", "ports", "every port is ACTIVE", check_port_states, lacks_rails},
+      {"VF-P07", "interfaces", "the interface of every RoCE device is in this pod", check_interfaces,
+       lacks_roce},
+      {"VF-P08", "gids", "every rail has an address, with a GID of RoCE v2 where it was", check_gids,
+       lacks_rails},
+      {"VF-P15", "mtu", "all rails have one MTU, that of their networks", check_mtus, lacks_rails},
+      {"VF-P20", "one-pf", "every rail is of a PF of its own", check_physical_functions, lacks_rail_pair},
       {"VF-P21", "counters", "the rails have counted no retransmissions, losses or damaged packets",
-       check_counters},
-      {"VF-P22", "numa", "the container's CPUs are near its rails", check_numa_nodes},
+       check_counters, lacks_rails},
+      {"VF-P22", "numa", "the container's CPUs are near its rails", check_numa_nodes, lacks_rails},
   };
   return kChecks;
 }

@@ -112,7 +112,7 @@ const PodChecks& routing_checks() {
   static const PodChecks kChecks = {
       {"VF-P16", "rail-routes",
        "what is sent from a rail leaves by it, and it answers ARP for its own addresses alone",
-       check_rail_routes},
+       check_rail_routes, lacks_rails},
   };
   return kChecks;
 }

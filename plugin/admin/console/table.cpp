@@ -1,7 +1,7 @@
 #include "plugin/admin/console/table.h"
 
 #include "common/escape.h"
-#include "plugin/admin/console/terminal.h"
+#include "common/terminal.h"
 
 #include <algorithm>
 #include <numeric>

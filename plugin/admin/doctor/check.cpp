@@ -21,6 +21,51 @@ bool has_rdma(const Inventory& inventory) {
                      [](const DeviceFacts& function) { return function.rdma_capable; });
 }
 
+namespace {
+
+template <class Is>
+std::string lacks(const CheckedNode& node, const char* what, Is is) {
+  const auto& functions = node.inventory.functions;
+  return std::any_of(functions.begin(), functions.end(), is) ? "" : std::string("no ") + what;
+}
+
+}  // namespace
+
+std::string lacks_rdma(const CheckedNode& node) {
+  return lacks(node, "RDMA device in the host", [](const DeviceFacts& one) { return !one.rdma.empty(); });
+}
+
+std::string lacks_roce(const CheckedNode& node) {
+  return lacks(node, "RoCE device in the host",
+               [](const DeviceFacts& one) { return one.transport() == Transport::roce; });
+}
+
+std::string lacks_infiniband(const CheckedNode& node) {
+  return lacks(node, "InfiniBand device", [](const DeviceFacts& one) {
+    return one.link_type == "infiniband" || one.transport() == Transport::infiniband;
+  });
+}
+
+std::string lacks_vfs(const CheckedNode& node) {
+  return lacks(node, "VF", [](const DeviceFacts& one) { return one.is_vf(); });
+}
+
+std::string lacks_ports(const CheckedNode& node) {
+  return lacks(node, "PF",
+               [](const DeviceFacts& one) { return one.kind == FunctionKind::network && !one.is_vf(); });
+}
+
+std::string lacks_gpus(const CheckedNode& node) { return node.inventory.gpus.empty() ? "no GPU" : ""; }
+
+std::string lacks_gpu_rails(const CheckedNode& node) {
+  const std::string out = lacks_gpus(node);
+  return out.empty() ? lacks_rdma(node) : out;
+}
+
+std::string lacks_config(const CheckedNode& node) {
+  return node.config == nullptr ? "no configuration: --config-file names one" : "";
+}
+
 std::optional<std::pair<int, int>> parse_release(std::string_view release) {
   const auto parts = split(release, ".-");
   std::pair<int, int> out;

@@ -53,6 +53,15 @@ inline constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";
 // "0000:4b:00.0 (ibp75s0, mlx5_0)".
 std::string shown_device(const DeviceFacts& function);
 bool has_rdma(const Inventory& inventory);
+// What a check is about and this node lacks, as Check::lacks has it.
+std::string lacks_rdma(const CheckedNode& node);
+std::string lacks_roce(const CheckedNode& node);
+std::string lacks_infiniband(const CheckedNode& node);
+std::string lacks_vfs(const CheckedNode& node);
+std::string lacks_ports(const CheckedNode& node);  // PFs of network cards
+std::string lacks_gpus(const CheckedNode& node);
+std::string lacks_gpu_rails(const CheckedNode& node);  // GPUs beside RDMA devices
+std::string lacks_config(const CheckedNode& node);
 // "6.1.0-13-amd64" is {6, 1}; no value: it is not a release of Linux.
 std::optional<std::pair<int, int>> parse_release(std::string_view release);
 

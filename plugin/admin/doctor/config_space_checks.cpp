@@ -132,9 +132,10 @@ Result<CheckResults> check_transfers(const CheckedNode& node) {
 
 const NodeChecks& config_space_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N24", "acs", "no PCIe switch redirects traffic between GPU and NIC", check_access_control},
+      {"VF-N24", "acs", "no PCIe switch redirects traffic between GPU and NIC", check_access_control,
+       lacks_gpu_rails},
       {"VF-N27", "pcie-transfers", "RDMA devices near GPUs read in large pieces, in relaxed order",
-       check_transfers},
+       check_transfers, lacks_gpu_rails},
   };
   return kChecks;
 }

@@ -1,5 +1,6 @@
 #include "plugin/admin/doctor/doctor.h"
 
+#include "common/terminal.h"
 #include "common/text.h"
 #include "plugin/admin/console/exit.h"
 #include "plugin/admin/report/report.h"
@@ -70,7 +71,9 @@ int doctor(const DoctorOptions& options) {
                                    .cni_state = cni_state_dir(options.root),
                                    .kubelet_root = options.kubelet_root,
                                    .cni_bin_dir = options.cni_bin_dir});
-  std::cout << (options.json ? well_formed(doctor_json(reports).pretty()) + "\n" : render_checks(reports));
+  const CheckLayout layout{.all = options.all, .width = find_terminal().width};
+  std::cout << (options.json ? well_formed(doctor_json(reports).pretty()) + "\n"
+                             : render_checks(reports, layout));
   std::cout.flush();
   if (config && !*config) return fail(kWrongConfig, config->error());
   return reaches(reports, options.fail_on) || !std::cout ? 1 : 0;

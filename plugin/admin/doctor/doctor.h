@@ -19,6 +19,7 @@ Json doctor_json(const std::vector<CheckReport>& reports);
 struct DoctorOptions {
   std::string root = "/";
   bool json = false;
+  bool all = false;  // also what is ok or not applicable
   Finding fail_on = Finding::fault;
   std::string config_file = {};  // empty: none to check
   std::string resource_prefix = kPeersPrefix;

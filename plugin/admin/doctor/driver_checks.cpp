@@ -123,10 +123,12 @@ Result<CheckResults> check_vf_interrupts(const CheckedNode& node) {
 
 const NodeChecks& driver_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N02", "driver-origin", "mlx5_core and mlx5_ib are of one origin", check_driver_origin},
-      {"VF-N13", "port-errors", "no RDMA port has counted errors of its link", check_port_errors},
-      {"VF-N20", "representors", "no VF lacks traffic because its representor is down", check_representors},
-      {"VF-N21", "vf-interrupts", "every VF has interrupt vectors for several queues", check_vf_interrupts},
+      {"VF-N02", "driver-origin", "mlx5_core and mlx5_ib are of one origin", check_driver_origin, lacks_rdma},
+      {"VF-N13", "port-errors", "no RDMA port has counted errors of its link", check_port_errors, lacks_rdma},
+      {"VF-N20", "representors", "no VF lacks traffic because its representor is down", check_representors,
+       lacks_vfs},
+      {"VF-N21", "vf-interrupts", "every VF has interrupt vectors for several queues", check_vf_interrupts,
+       lacks_vfs},
   };
   return kChecks;
 }

@@ -164,7 +164,7 @@ Result<CheckResults> check_fabric(const CheckedNode& node) {
 const NodeChecks& fabric_checks() {
   static const NodeChecks kChecks = {
       {"VF-N44", "fabric", "InfiniBand ports have a subnet manager, and the partitions that are asked for",
-       check_fabric},
+       check_fabric, lacks_infiniband},
   };
   return kChecks;
 }

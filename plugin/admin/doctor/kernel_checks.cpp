@@ -231,12 +231,12 @@ Result<CheckResults> check_latency(const CheckedNode& node) {
 
 const NodeChecks& kernel_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N01", "rdma-modules", "the RDMA modules are loaded", check_modules},
+      {"VF-N01", "rdma-modules", "the RDMA modules are loaded", check_modules, lacks_ports},
       {"VF-N03", "kernel", "Linux can move RDMA devices between network namespaces", check_kernel},
       {"VF-N04", "rdma-netns-mode", "exclusive: a pod has its RDMA device alone", check_rdma_mode},
       {"VF-N05", "iommu", "the IOMMU is as the devices need it", check_iommu},
       {"VF-N40", "latency", "nothing that costs latency", check_latency},
-      {"VF-N41", "hugepages", "no device needs huge pages that are missing", check_hugepages},
+      {"VF-N41", "hugepages", "no device needs huge pages that are missing", check_hugepages, lacks_config},
       {"VF-N42", "vfio-groups", "no IOMMU group is shared with a driver of the kernel", check_vfio_groups},
   };
   return kChecks;

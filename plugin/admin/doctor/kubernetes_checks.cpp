@@ -378,7 +378,7 @@ const NodeChecks& kubernetes_checks() {
   static const NodeChecks kChecks = {
       {"VF-N28", "kubelet", "kubelet takes registrations of device plugins", check_kubelet},
       {"VF-N29", "topology-manager", "GPUs and devices are aligned, or all GPUs are on one NUMA node",
-       check_topology_manager},
+       check_topology_manager, lacks_gpus},
       {"VF-N30", "pod-resources", "kubelet's pod-resources API is available", check_pod_resources},
       {"VF-N31", "cni", "Multus is the first CNI plugin, and vfrail's is installed", check_cni},
       {"VF-N32", "whereabouts", "whereabouts is not installed, or its kubeconfig is there",
@@ -387,7 +387,7 @@ const NodeChecks& kubernetes_checks() {
       {"VF-N35", "cdi-specs", "no CDI device is defined twice", check_cdi_specs},
       {"VF-N36", "memlock", "the container runtime may lock memory", check_memlock},
       {"VF-N37", "cdi-hooks", "every hook of a CDI spec is there", check_cdi_hooks},
-      {"VF-N39", "device-nodes", "every RDMA device has its node below /dev", check_device_nodes},
+      {"VF-N39", "device-nodes", "every RDMA device has its node below /dev", check_device_nodes, lacks_rdma},
   };
   return kChecks;
 }

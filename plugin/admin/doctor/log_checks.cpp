@@ -137,7 +137,8 @@ Result<CheckResults> check_log(const CheckedNode& node) {
 
 const NodeChecks& log_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N45", "kernel-log", "the kernel has logged no fault of these devices since boot", check_log},
+      {"VF-N45", "kernel-log", "the kernel has logged no fault of these devices since boot", check_log,
+       lacks_ports},
   };
   return kChecks;
 }

@@ -151,10 +151,13 @@ Result<CheckResults> check_peer_memory(const CheckedNode& node) {
 
 const NodeChecks& placement_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N22", "numa", "the NUMA node of every device is known, or there is one alone", check_numa},
-      {"VF-N23", "pcie-links", "every card has the PCIe link that it can have", check_pcie_links},
-      {"VF-N25", "gpus", "every GPU has an RDMA device nearby", check_gpus},
-      {"VF-N26", "peer-memory", "GPU memory can be registered with RDMA devices", check_peer_memory},
+      {"VF-N22", "numa", "the NUMA node of every device is known, or there is one alone", check_numa,
+       lacks_ports},
+      {"VF-N23", "pcie-links", "every card has the PCIe link that it can have", check_pcie_links,
+       lacks_ports},
+      {"VF-N25", "gpus", "every GPU has an RDMA device nearby", check_gpus, lacks_gpus},
+      {"VF-N26", "peer-memory", "GPU memory can be registered with RDMA devices", check_peer_memory,
+       lacks_gpu_rails},
   };
   return kChecks;
 }

@@ -263,14 +263,14 @@ Result<CheckResults> check_firmware(const CheckedNode& node) {
 
 const NodeChecks& port_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N08", "guids", "no VF on InfiniBand lacks a GUID", check_guids},
-      {"VF-N09", "carrier", "every port for pods has carrier", check_carrier},
-      {"VF-N10", "rdma-ports", "every RDMA port is active", check_rdma_ports},
-      {"VF-N11", "rates", "ports of one model have one rate", check_rates},
-      {"VF-N14", "host-use", "no RDMA device is the host's own", check_host_use},
-      {"VF-N15", "nvlink", "no device for the management of NVLink", check_nvlink},
-      {"VF-N16", "mtu", "RoCE can send its largest packets", check_mtu},
-      {"VF-N19", "firmware", "no health reporter is in error", check_firmware},
+      {"VF-N08", "guids", "no VF on InfiniBand lacks a GUID", check_guids, lacks_infiniband},
+      {"VF-N09", "carrier", "every port for pods has carrier", check_carrier, lacks_ports},
+      {"VF-N10", "rdma-ports", "every RDMA port is active", check_rdma_ports, lacks_rdma},
+      {"VF-N11", "rates", "ports of one model have one rate", check_rates, lacks_rdma},
+      {"VF-N14", "host-use", "no RDMA device is the host's own", check_host_use, lacks_rdma},
+      {"VF-N15", "nvlink", "no device for the management of NVLink", check_nvlink, lacks_rdma},
+      {"VF-N16", "mtu", "RoCE can send its largest packets", check_mtu, lacks_roce},
+      {"VF-N19", "firmware", "no health reporter is in error", check_firmware, lacks_ports},
       {"VF-N33", "devices", "every device can be read, none keeps anything of a pod", check_devices},
   };
   return kChecks;

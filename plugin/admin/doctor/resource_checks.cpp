@@ -193,10 +193,11 @@ Result<CheckResults> check_selection(const CheckedNode& node) {
 
 const NodeChecks& resource_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N12", "link-layers", "no resource has devices of both Ethernet and InfiniBand", check_link_layers},
+      {"VF-N12", "link-layers", "no resource has devices of both Ethernet and InfiniBand", check_link_layers,
+       lacks_config},
       {"VF-N38", "rdma-names", "RDMA devices have the names that the kernel or the administrator gave them",
-       check_rdma_names},
-      {"VF-N46", "selection", "no resource is empty for one selector alone", check_selection},
+       check_rdma_names, lacks_rdma},
+      {"VF-N46", "selection", "no resource is empty for one selector alone", check_selection, lacks_config},
   };
   return kChecks;
 }

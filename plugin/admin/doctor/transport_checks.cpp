@@ -314,11 +314,11 @@ Result<CheckResults> check_congestion_control(const CheckedNode& node) {
 const NodeChecks& transport_checks() {
   static const NodeChecks kChecks = {
       {"VF-N17", "lossless", "RoCE has a lossless priority and uses it, where its driver says",
-       check_lossless},
-      {"VF-N18", "congestion-control", "RoCE ports slow down for ECN", check_congestion_control},
+       check_lossless, lacks_roce},
+      {"VF-N18", "congestion-control", "RoCE ports slow down for ECN", check_congestion_control, lacks_roce},
       {"VF-N43", "rail-networks",
        "the rails of the host have a network each, and each answers ARP for its own addresses alone",
-       check_shared_networks},
+       check_shared_networks, lacks_rdma},
   };
   return kChecks;
 }

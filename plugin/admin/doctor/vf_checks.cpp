@@ -179,8 +179,8 @@ Result<CheckResults> check_vf_drivers(const CheckedNode& node) {
 
 const NodeChecks& vf_checks() {
   static const NodeChecks kChecks = {
-      {"VF-N06", "vfs", "VFs are enabled where RDMA devices can have them", check_vfs},
-      {"VF-N07", "vf-drivers", "every VF has a driver", check_vf_drivers},
+      {"VF-N06", "vfs", "VFs are enabled where RDMA devices can have them", check_vfs, lacks_ports},
+      {"VF-N07", "vf-drivers", "every VF has a driver", check_vf_drivers, lacks_vfs},
   };
   return kChecks;
 }

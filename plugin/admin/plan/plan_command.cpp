@@ -1,9 +1,9 @@
 #include "plugin/admin/plan/plan_command.h"
 
 #include "common/errors/error_id.h"
+#include "common/terminal.h"
 #include "common/text.h"
 #include "plugin/admin/console/exit.h"
-#include "plugin/admin/console/terminal.h"
 #include "plugin/admin/plan/cluster.h"
 #include "plugin/admin/plan/render_plan.h"
 #include "plugin/admin/report/scan_root.h"

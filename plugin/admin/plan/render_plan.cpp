@@ -1,9 +1,9 @@
 #include "plugin/admin/plan/render_plan.h"
 
 #include "common/escape.h"
+#include "common/terminal.h"
 #include "common/text.h"
 #include "plugin/admin/console/table.h"
-#include "plugin/admin/console/terminal.h"
 #include "plugin/admin/plan/next_steps.h"
 #include "plugin/admin/plan/steps.h"
 #include "plugin/admin/plan/ways.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/json.h"
-#include "plugin/admin/console/terminal.h"
+#include "common/terminal.h"
 #include "plugin/admin/report/node_report.h"
 
 #include <string>

@@ -1,8 +1,8 @@
 // `vfrail top`: the traffic of devices and of the pods that have them, an interval after the other.
 #pragma once
 
+#include "common/terminal.h"
 #include "common/traffic/watch_traffic.h"
-#include "plugin/admin/console/terminal.h"
 #include "plugin/admin/report/inspect.h"
 #include "plugin/admin/report/report.h"
 

@@ -528,7 +528,7 @@ TEST_CASE("the answer ends with the measurement of each rail and the line that N
                                  "ib_write_bw -d mlx5_6 -i 1 -x 3 --report_gbits",
                                  "ib_write_bw -d mlx5_6 -i 1 -x 3 --report_gbits 10.0.1.2"});
   CHECK(nccl_line(pod) == "NET/IB : Using [0]mlx5_2:1/RoCE [1]mlx5_6:1/RoCE");
-  const std::string text = render_pod(pod, check_pod(pod));
+  const std::string text = render_pod(pod, check_pod(pod), {.all = true});
   CHECK(text.find("NCCL takes mlx5_2:1 GID 3, mlx5_6:1 GID 3; sockets: eth0") != std::string::npos);
   CHECK(text.find("  ib_write_bw -d mlx5_6") != std::string::npos);
   CHECK(text.find("[1]mlx5_6:1/RoCE") != std::string::npos);

@@ -99,7 +99,7 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
   const auto found = [](const SysRoot& sys) {
     const auto inventory = scan(sys, nullptr);
     REQUIRE(inventory);
-    std::string out = render_checks(check_node({sys, *inventory, sys}));
+    std::string out = render_checks(check_node({sys, *inventory, sys}), {.all = true});
     // Where it is, and the networks, which are others in the copy.
     for (const std::string& other : {sys.path(""), std::string("10.1.0.0"), std::string("10.2.0.0"),
                                      std::string("192.0.2.0"), std::string("198.18.0.1")}) {

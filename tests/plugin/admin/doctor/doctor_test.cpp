@@ -736,7 +736,7 @@ TEST_CASE("the report has each finding with id and remedy, and how many there ar
   const SysRoot sys = tree.sys();
   const Inventory inventory = tree.scan();
   const auto reports = check_node({sys, inventory, sys});
-  const std::string text = render_checks(reports);
+  const std::string text = render_checks(reports, {.all = true});
   CHECK(contains(text, "fault   VF-N10 rdma-ports"));
   CHECK(contains(text, "\n        remedy: ip link set ibp75s0 up"));
   CHECK(contains(text, " unknown, "));

@@ -1,4 +1,4 @@
-#include "plugin/admin/console/terminal.h"
+#include "common/terminal.h"
 
 #include "common/text.h"
 
@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace vfrail::plugin {
+namespace vfrail {
 
 namespace {
 
@@ -19,12 +19,15 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// What reads a pipe can search and cut, and what a table leaves out is lost to it.
 size_t find_width(bool terminal) {
   winsize size{};
-  if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return std::max(size_t{size.ws_col}, kMinWidth);
   const std::string columns = variable("COLUMNS");
   const unsigned long number = std::strtoul(columns.c_str(), nullptr, 10);
-  return number >= kMinWidth && number < 10'000 ? number : Terminal().width;
+  if (number >= kMinWidth && number < 10'000) return number;
+  return terminal ? Terminal().width : 0;
 }
 
 // Of the locale: the first of its variables that is set, as setlocale(3) has it.
@@ -42,7 +45,7 @@ bool is_utf8_locale() {
 Terminal find_terminal() {
   Terminal out;
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  out.width = std::max(find_width(terminal), kMinWidth);
+  out.width = find_width(terminal);
   out.colours = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
   out.utf8 = terminal && is_utf8_locale();
   return out;
@@ -72,4 +75,4 @@ size_t display_width(const std::string& text) {
   }));
 }
 
-}  // namespace vfrail::plugin
+}  // namespace vfrail
