@@ -738,7 +738,7 @@ TEST_CASE("the report has each finding with id and remedy, and how many there ar
   const auto reports = check_node({sys, inventory, sys});
   const std::string text = render_checks(reports);
   CHECK(contains(text, "fault   VF-N10 rdma-ports"));
-  CHECK(contains(text, "\n        remedy: ip link set ibp75s0 up"));
+  CHECK(contains(text, "\n        remedy: it is switched off on this node: ip link set ibp75s0 up"));
   CHECK(contains(text, " unknown, "));
   const std::string schema = test::source_text("plugin/admin/report/schema.json");
   CHECK(test::schema_violation(schema, doctor_json(reports).text()) == "");
