@@ -158,7 +158,7 @@ std::string title_of(const PodCheck& check) {
 
 // With symptom, cause and remedy.
 std::string explained(const PodCheck& check) {
-  const CheckRow* row = find_check_row(check.id);
+  const CheckRow* row = find_check_row(pod_check_rows(), check.id);
   return row == nullptr ? title_of(check) + "\n" : explanation(title_of(check), *row);
 }
 

@@ -19,7 +19,7 @@ struct CheckRow {
 std::span<const CheckRow> node_check_rows();
 std::span<const CheckRow> pod_check_rows();
 
-// "VF-N36", also without VF- and in lower case, of nodes and of pods. Null for another text.
-const CheckRow* find_check_row(std::string_view text);
+// By its id, also without VF- and in lower case. Null for another text.
+const CheckRow* find_check_row(std::span<const CheckRow> rows, std::string_view text);
 
 }  // namespace vfrail

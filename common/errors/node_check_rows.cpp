@@ -1,6 +1,5 @@
 // What checks of a node are about.
 #include "common/errors/check_row.h"
-#include "common/errors/error_id.h"
 
 namespace vfrail {
 
@@ -137,21 +136,8 @@ constexpr CheckRow kNodeRows[] = {
      "Correct it: `vfrail inspect --explain` shows every selector."},
 };
 
-const CheckRow* find(std::span<const CheckRow> rows, std::string_view id) {
-  for (const CheckRow& row : rows) {
-    if (row.id == id || row.id.substr(3) == id) return &row;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 std::span<const CheckRow> node_check_rows() { return kNodeRows; }
-
-const CheckRow* find_check_row(std::string_view text) {
-  const std::string id = upper_id(text);
-  const CheckRow* row = find(node_check_rows(), id);
-  return row != nullptr ? row : find(pod_check_rows(), id);
-}
 
 }  // namespace vfrail

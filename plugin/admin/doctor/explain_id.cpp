@@ -52,7 +52,7 @@ std::vector<Explained> find_exactly(const std::string& word) {
   Rows rows = find_reason(word);
   if (const auto id = parse_error_id(word)) add(*id, rows);
   for (const ErrorRow* row : rows) out.push_back({.error = row});
-  if (const CheckRow* row = find_check_row(word)) out.push_back({.check = row});
+  if (const CheckRow* row = find_row_of_check(word)) out.push_back({.check = row});
   return out;
 }
 

@@ -106,7 +106,7 @@ void add_named(std::string_view text, std::vector<Explained>& out) {
     if (!upper_id(word).starts_with("VF-")) continue;
     if (const auto id = parse_error_id(word))
       out.push_back({.error = &row_of(*id)});
-    else if (const CheckRow* row = find_check_row(word))
+    else if (const CheckRow* row = find_row_of_check(word))
       out.push_back({.check = row});
   }
 }
@@ -122,6 +122,11 @@ std::string_view message_in(const Symptom& symptom, const std::string& line) {
 }
 
 }  // namespace
+
+const CheckRow* find_row_of_check(std::string_view text) {
+  const CheckRow* row = find_check_row(node_check_rows(), text);
+  return row != nullptr ? row : find_check_row(pod_check_rows(), text);
+}
 
 std::vector<Explained> search_explained(std::string_view text) {
   text = text.substr(0, kMaxSearched);

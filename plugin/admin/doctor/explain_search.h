@@ -20,6 +20,9 @@ struct Explained {
   const ErrorRow* error = nullptr;
 };
 
+// A check of nodes or of pods by its id. Null for another text.
+const CheckRow* find_row_of_check(std::string_view text);
+
 // Best first, kMaxAnswers at most: the symptoms that lines of the text have, and the ids that it names; if
 // there are none, what has all of its words, or with three words and more half of them.
 std::vector<Explained> search_explained(std::string_view text);

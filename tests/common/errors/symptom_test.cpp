@@ -42,7 +42,8 @@ TEST_CASE("every symptom has messages, a cause, a remedy and ids that there are"
     CHECK_FALSE(ids.empty());
     for (const std::string& id : ids) {
       INFO(id);
-      CHECK((parse_error_id(id) || find_check_row(id) != nullptr));
+      CHECK((parse_error_id(id) || find_check_row(node_check_rows(), id) != nullptr ||
+             find_check_row(pod_check_rows(), id) != nullptr));
     }
     for (const std::string_view message : symptom.messages) {
       if (message.empty()) continue;
@@ -159,14 +160,16 @@ TEST_CASE("every row of a check has whole sentences and an id of its own, by whi
     for (const CheckRow& row : rows) {
       INFO(row.id);
       CHECK(ids.insert(row.id).second);
-      CHECK(find_check_row(in_lower_case(row.id.substr(3))) == &row);
+      CHECK(find_check_row(rows, in_lower_case(row.id.substr(3))) == &row);
+      CHECK(find_check_row(rows, row.id) == &row);
       for (const std::string_view text : {row.symptom, row.cause, row.remedy}) {
         INFO(text);
         CHECK(text.ends_with('.'));
       }
     }
   }
-  for (const char* other : {"", "VF-", "VF-P", "P1", "VF-N360"}) CHECK(find_check_row(other) == nullptr);
+  for (const char* other : {"", "VF-", "VF-P", "P1", "VF-N360"})
+    CHECK(find_check_row(node_check_rows(), other) == nullptr);
 }
 
 }  // namespace vfrail
