@@ -1,5 +1,5 @@
-// What `vfrail explain TEXT` knows of a text that is no id: a message of another program, a part of a log, or
-// words. Pure.
+// What `vfrail explain TEXT` knows of a text other than an id: a message of another program, a part of a log,
+// or words. Pure.
 #pragma once
 
 #include "common/errors/check_row.h"
