@@ -1,5 +1,6 @@
 #include "common/explain.h"
 
+#include "common/errors/symptom_search.h"
 #include "common/json.h"
 #include "common/text.h"
 
@@ -19,10 +20,23 @@ std::string_view headline(const ErrorRow& row) {
 }
 
 std::string explanation(const ErrorRow& row) {
-  std::string out(row.name);
+  return explanation(row.name, {row.name, row.symptom, row.cause, row.remedy});
+}
+
+std::string explanation(std::string_view title, const CheckRow& row) {
+  std::string out(title);
   out.append("\n  Symptom: ").append(row.symptom);
   out.append("\n  Cause:   ").append(row.cause);
   out.append("\n  Remedy:  ").append(row.remedy).append("\n");
+  return out;
+}
+
+std::string explanation(const Symptom& symptom, std::string_view message) {
+  std::string out = "\"" + shown_message(message) + "\" (";
+  out.append(symptom.of).append(")");
+  out.append("\n  Cause:   ").append(symptom.cause);
+  out.append("\n  Remedy:  ").append(symptom.remedy);
+  out.append("\n  See:     ").append(joined(split(symptom.ids, " "))).append("\n");
   return out;
 }
 

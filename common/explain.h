@@ -1,7 +1,9 @@
-// What `explain` of both programs prints: the table of error_id.h as text. Pure.
+// What `explain` of all programs prints: the tables of common/errors as text. Pure.
 #pragma once
 
+#include "common/errors/check_row.h"
 #include "common/errors/error_id.h"
+#include "common/errors/symptom.h"
 #include "common/result.h"
 
 #include <string>
@@ -12,6 +14,10 @@ namespace vfrail {
 
 // The name, then symptom, cause and remedy in a line each.
 std::string explanation(const ErrorRow& row);
+// Below a title of the caller's.
+std::string explanation(std::string_view title, const CheckRow& row);
+// The message and whose it is; then cause, remedy and ids.
+std::string explanation(const Symptom& symptom, std::string_view message);
 
 // A line for each: its name and the first sentence of its symptom.
 std::string error_list();

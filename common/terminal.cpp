@@ -54,7 +54,9 @@ Terminal find_terminal() {
 std::string wrapped(const std::string& text, size_t width, size_t indent) {
   std::string out;
   size_t used = 0;
-  for (const std::string& word : split(text, " ")) {
+  for (size_t at = 0, end = 0; at <= text.size(); at = end + 1) {
+    end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
     const size_t size = display_width(word);
     if (used > 0 && width > 0 && used + 1 + size > width) {
       out += "\n" + std::string(indent, ' ');

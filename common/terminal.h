@@ -17,7 +17,8 @@ struct Terminal {
 // off.
 Terminal find_terminal();
 
-// The text in lines of `width` columns at most where blanks allow it, all but the first indented.
+// The text in lines of `width` columns at most where blanks allow it, all but the first indented. Several
+// blanks stay several.
 std::string wrapped(const std::string& text, size_t width, size_t indent);
 
 // Columns that a text takes: its characters, each of them one wide.

@@ -4,8 +4,11 @@
 #include "cni/in_pod/pod_top.h"
 #include "cni/in_pod/traffic_command.h"
 #include "common/command/standard_commands.h"
+#include "common/errors/check_row.h"
 #include "common/errors/error_id.h"
+#include "common/errors/symptom_search.h"
 #include "common/escape.h"
+#include "common/explain.h"
 #include "common/json.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/sys_root.h"
@@ -154,20 +157,38 @@ std::vector<std::string> check_ids() {
   return out;
 }
 
+std::string title_of(const PodCheck& check) {
+  return std::string(check.id) + " " + check.name + " is ok when " + check.holds;
+}
+
+// With symptom, cause and remedy.
 std::string explained(const PodCheck& check) {
-  return std::string(check.id) + " " + check.name + " is ok when " + check.holds + "\n";
+  const CheckRow* row = find_check_row(pod_check_rows(), check.id);
+  return row == nullptr ? title_of(check) + "\n" : explanation(title_of(check), *row);
+}
+
+// What is known of messages that the text has; empty: nothing.
+std::string explained(const std::string& text) {
+  std::string out;
+  for (const SeenSymptom& seen : seen_symptoms(text))
+    out += (out.empty() ? "" : "\n") + explanation(*seen.symptom, escaped(seen.text));
+  return out;
 }
 
 int run_explain(const CommandText& program, const CommandWords& words) {
   const PodChecks checks = pod_checks();
   if (words.arguments.empty()) {
     std::string all;
-    for (const PodCheck& check : checks) all += explained(check);
+    for (const PodCheck& check : checks) all += title_of(check) + "\n";
     return print_text(all);
   }
-  if (const PodCheck* check = find_check(checks, words.arguments[0])) return print_text(explained(*check));
-  std::fprintf(stderr, "%s: explain: \"%s\" is not the id of a check; explain without an id lists all\n",
-               program.name.c_str(), escaped(words.arguments[0].substr(0, 60)).c_str());
+  const std::string& text = words.arguments[0];
+  if (const PodCheck* check = find_check(checks, text)) return print_text(explained(*check));
+  if (const std::string known = explained(text); !known.empty()) return print_text(known);
+  std::fprintf(stderr,
+               "%s: explain: \"%s\" is not the id of a check, and no message that is known; explain without "
+               "an id lists all\n",
+               program.name.c_str(), escaped(text.substr(0, 60)).c_str());
   return 1;
 }
 
@@ -198,9 +219,10 @@ CommandText pod_command_line_text() {
   for (OptionText& option : traffic_options()) out.options.push_back(std::move(option));
   out.commands = {
       {"explain",
-       "Say what a check such as VF-P07 is about; without ID list them all",
+       "Say what a check such as VF-P07, or a message of NCCL or perftest, is about; without TEXT list the "
+       "checks",
        {help},
-       {{{}, "ID", "As it is in the answer; also without VF-, in lower case", false, check_ids()}}}};
+       {{{}, "TEXT", "An id, also without VF-, in lower case; or a message", false, check_ids()}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.works_alone = true;
   out.sections = {

@@ -19,7 +19,7 @@ std::string padded(std::string text, size_t width) {
   return text;
 }
 
-// The word is as wide as "unknown"; "not applicable" stands alone as a dash.
+// The longest word, "not-applicable", stands as a dash.
 std::string render_result(const CheckReport& report, const CheckResult& result, size_t width) {
   const std::string word = result.finding == Finding::not_applicable ? "-" : word_of(result.finding);
   const std::string line =
@@ -46,7 +46,7 @@ std::string count_findings(const std::vector<CheckReport>& reports) {
 const char* word_of(Finding finding) {
   switch (finding) {
     case Finding::not_applicable:
-      return "not applicable";
+      return "not-applicable";
     case Finding::good:
       return "ok";
     case Finding::unknown:

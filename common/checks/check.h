@@ -62,7 +62,7 @@ CheckReport run_check(const Check<Subject>& check, const Subject& subject) {
   return {check.id, check.name, *std::move(results)};
 }
 
-// "not applicable", "ok", "unknown", "note", "advice", "fault".
+// "not-applicable", "ok", "unknown", "note", "advice", "fault".
 const char* word_of(Finding finding);
 // From which finding on a program fails: of kFailOn, or nothing.
 inline constexpr const char* kFailOn = "fault|advice|note";

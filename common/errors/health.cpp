@@ -10,9 +10,12 @@ namespace {
 constexpr ErrorRow kHealthErrors[] = {
     {ErrorId::port_down, "VF-PORT-DOWN",
      "The device is unhealthy: the InfiniBand port behind it, or the own port of a shared device, is down.",
-     "Cable, switch or subnet manager.",
-     "`ibstat` on the node shows the port's state: Polling is a missing cable, Initialize a missing subnet "
-     "manager. \"health\": {\"port\": false} ignores it."},
+     "Its physical state says why. Disabled: the port is switched off on the node, mostly because its "
+     "interface is down. Polling: nothing answers at the other end of the cable. INIT (Initialize): the link "
+     "is up, and no subnet manager has configured the port.",
+     "`vfrail doctor` or `ibstat` on the node shows the state. Disabled: `ip link set NAME up`; if it stays "
+     "so, `mlxlink -d ADDRESS` shows why. Polling: the cable and the switch's port. INIT: a subnet manager. "
+     "\"health\": {\"port\": false} ignores it."},
     {ErrorId::admin_down, "VF-ADMIN-DOWN",
      "The device is unhealthy, or as a shared RDMA device of no use: the interface of its port is "
      "administratively down.",

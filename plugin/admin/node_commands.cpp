@@ -247,8 +247,10 @@ void define_top(CLI::App* top, TopOptions& options) {
 void define_explain(CLI::App* explain, ExplainIdOptions& options) {
   explain
       ->add_option(
-          "ID", options.id,
-          "As in the message, the log or inspect; also without VF-, in lower case, or a metric's reason")
+          "TEXT", options.id,
+          "An id, as in the message, the log or inspect, also without VF- and in lower case; a metric's "
+          "reason; "
+          "a message of NCCL, perftest, kubelet and others; or words. - is stdin, of which a log may be")
       ->option_text(" ");
   explain
       ->add_option_function<std::string>(
@@ -279,9 +281,11 @@ void add_node_commands(Commands& commands, const KubeletSide& kubelet) {
       {"render", "Print the NetworkAttachmentDefinition that network-operator makes of a HostDeviceNetwork",
        define_render, render});
   commands.add<DoctorOptions>({"doctor", "Check this node, and say what to do", define_doctor, doctor});
-  commands.add<ExplainIdOptions>(
-      {"explain", "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all",
-       define_explain, explain, explained_ids()});
+  commands.add<ExplainIdOptions>({"explain",
+                                  "Say what an id such as VF-DEVICE-IN-USE or a message of NCCL means, and "
+                                  "what to do; without TEXT list "
+                                  "all ids",
+                                  define_explain, explain, explained_ids()});
   commands.add<CaptureOptions>(
       {"capture", "Copy what vfrail reads of this node into a new folder, for an issue; --root takes it",
        define_capture, [](const CaptureOptions& options) { return capture(options); }});

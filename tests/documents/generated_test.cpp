@@ -3,7 +3,9 @@
 //   VFRAIL_UPDATE_DOCUMENTS=1 documents_tests 'generated *'
 #include "cni/conf/link_settings.h"
 #include "cni/in_pod/pod_report.h"
+#include "common/errors/check_row.h"
 #include "common/errors/error_id.h"
+#include "common/errors/symptom_search.h"
 #include "plugin/admin/doctor/doctor.h"
 #include "plugin/admin/doctor/explain_id.h"
 #include "plugin/device/config/selector_table.h"
@@ -43,6 +45,7 @@ std::string generate(const std::string& name) {
   if (name == "link settings") return link_settings_document();
   if (name == "pod checks") return pod_checks_document();
   if (name == "error ids") return errors_document();
+  if (name == "symptoms") return symptoms_document();
   const ShellOutcome outcome = run_on_node(name);
   INFO(name << "\n" << outcome.output);
   REQUIRE(outcome.status == 0);
@@ -163,6 +166,37 @@ bool is_check(const std::string& id) {
   const auto node = node_checks();
   const auto pod = pod_checks();
   return std::any_of(node.begin(), node.end(), has_id) || std::any_of(pod.begin(), pod.end(), has_id);
+}
+
+TEST_CASE("every check of a node or a pod has its symptom, cause and remedy for explain, and no other has") {
+  std::set<std::string> checks;
+  for (const auto& check : node_checks()) checks.insert(check.id);
+  for (const auto& check : pod_checks()) checks.insert(check.id);
+  std::set<std::string> rows;
+  for (const auto part : {node_check_rows(), pod_check_rows()}) {
+    for (const CheckRow& row : part) rows.emplace(row.id);
+  }
+  CHECK(checks == rows);
+}
+
+TEST_CASE(
+    "messages of other programs, as four logs of one cluster have them, are in the troubleshooting, and on "
+    "stdin explained") {
+  const std::string guide = page("manifests/TROUBLESHOOTING.md").text();
+  for (const char* log : {"mr_refused", "nccl_crash", "port_down", "device_not_found"}) {
+    INFO(log);
+    const auto seen = seen_symptoms(test::source_text("tests/data/logs/" + std::string(log) + ".txt"));
+    REQUIRE_FALSE(seen.empty());
+    const Symptom& symptom = *seen.front().symptom;
+    CHECK(guide.find("`" + shown_message(symptom.messages[0]) + "`") != std::string::npos);
+    CHECK(guide.find(symptom.cause) != std::string::npos);
+    CHECK(guide.find(symptom.remedy) != std::string::npos);
+    const std::string file = test::source_path("tests/data/logs/" + std::string(log) + ".txt");
+    const ShellOutcome explained = run_in_shell("COLUMNS=1000 vfrail explain - < " + file);
+    CHECK(explained.status == 0);
+    CHECK(explained.output.find(symptom.remedy) < 2000);
+  }
+  CHECK(run_in_shell("vfrail explain - < /dev/null").status == 1);
 }
 
 TEST_CASE("every id has its section in the troubleshooting, and documents name no other") {

@@ -179,6 +179,19 @@ std::string place(const NcclLogLine& line) {
   return "line " + std::to_string(line.number) + ", \"" + line.text + "\": ";
 }
 
+// What NCCL warns of is mostly why it ends; of an unknown warning that is not certain.
+void check_logged_failures(const NcclLog& log, CheckResults& out) {
+  for (const SeenSymptom& seen : log.symptoms.seen())
+    out.push_back({Finding::fault, place({seen.line, seen.text}) + std::string(seen.symptom->cause),
+                   std::string(seen.symptom->remedy) + " See " + joined(split(seen.symptom->ids, " "))});
+  if (log.warning)
+    out.push_back(
+        {Finding::advice,
+         place(*log.warning) + counted(log.warnings, "warning") + " of NCCL of which vfrail knows no cause",
+         "the first warning of the process that ended first has the cause; vfrail-check in the "
+         "container of that process checks what NCCL needs"});
+}
+
 void check_logged_devices(const CheckedPod& pod, const NcclLog& log, CheckResults& out) {
   const size_t rails = active_ports(pod).size();
   if (!log.fewest_devices || log.fewest_devices->names.size() >= rails) return;
@@ -192,15 +205,10 @@ void check_logged_devices(const CheckedPod& pod, const NcclLog& log, CheckResult
 Result<CheckResults> check_nccl_log(const CheckedPod& pod) {
   if (!pod.nccl_log) return Error{Errc::unsupported, 0, "vfrail-check --nccl-log FILE"};
   const NcclLog log = TRY(*pod.nccl_log);
-  if (log.lines == 0)
+  if (log.lines == 0 && log.symptoms.seen().empty())
     return CheckResults{{Finding::unknown, "the log has no line of NCCL: run the job with NCCL_DEBUG=INFO"}};
   CheckResults out;
-  if (log.no_device)
-    out.push_back({Finding::fault, place(*log.no_device) + "NCCL finds no RDMA device, and uses TCP",
-                   "VF-P02, VF-P05, VF-P06 and VF-P09, in the container of that process"});
-  if (log.socket_network)
-    out.push_back({Finding::fault, place(*log.socket_network) + "NCCL uses TCP",
-                   "VF-P09, in the container of that process, says why RDMA was not taken"});
+  check_logged_failures(log, out);
   if (log.without_gpu_rdma)
     out.push_back(
         {Finding::advice,

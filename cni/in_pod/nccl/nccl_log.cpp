@@ -58,16 +58,18 @@ struct CloseFile {
 }  // namespace
 
 void add_nccl_line(NcclLogLine line, NcclLog& log) {
+  const bool has_symptom = log.symptoms.add_line(line.text);
   const size_t begin = line.text.find("NCCL ");
   if (begin == line.text.npos) return;
   line.text.erase(0, begin);
   const std::string_view text = line.text;
   ++log.lines;
   constexpr std::string_view kUsing = "NET/IB : Using ";
-  if (contains(text, "Using network Socket") || contains(text, " via NET/Socket"))
-    keep_first(log.socket_network, line);
+  if (!has_symptom && text.starts_with("NCCL WARN")) {
+    keep_first(log.warning, line);
+    ++log.warnings;
+  }
   add_network(line, log);
-  if (contains(text, "NET/IB : No device found")) keep_first(log.no_device, line);
   if (const size_t at = text.find(kUsing); at != text.npos)
     add_devices(line, text.substr(at + kUsing.size()), log);
   if (!contains(text, " via NET/IB")) return;

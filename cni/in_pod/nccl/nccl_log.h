@@ -2,6 +2,7 @@
 // first line. The log can be that of several processes, whose lines are mixed.
 #pragma once
 
+#include "common/errors/symptom_search.h"
 #include "common/result.h"
 
 #include <cstddef>
@@ -25,10 +26,11 @@ struct NcclDevices {
 
 struct NcclLog {
   size_t lines = 0;                             // of NCCL
-  std::optional<NcclLogLine> socket_network;    // "Using network Socket", or a channel "via NET/Socket"
+  SymptomSearch symptoms = {};                  // messages of failures, of others than NCCL too
+  std::optional<NcclLogLine> warning;           // "NCCL WARN ...", of which the table of symptoms has nothing
+  size_t warnings = 0;                          // of this kind
   std::optional<NcclLogLine> plugin;            // "Using network Libfabric": of a network plugin
   std::string plugin_name;                      // "Libfabric", "gIB"
-  std::optional<NcclLogLine> no_device;         // "NET/IB : No device found."
   std::optional<NcclDevices> fewest_devices;    // of all such lines
   std::optional<NcclLogLine> without_gpu_rdma;  // a channel "via NET/IB/0" without "/GDRDMA"
   size_t channels_without_gpu_rdma = 0;
@@ -38,7 +40,7 @@ struct NcclLog {
 inline constexpr size_t kMaxNcclLine = 4096;            // what is longer is cut
 inline constexpr size_t kMaxNcclLog = size_t{1} << 28;  // bytes that are read
 
-// One more line of the log. Pure.
+// The next line of the log. Pure.
 void add_nccl_line(NcclLogLine line, NcclLog& log);
 
 // Errc::invalid: it is longer than kMaxNcclLog.

@@ -42,7 +42,9 @@ std::vector<size_t> share_width(const std::vector<Column>& columns, const std::v
   for (const size_t i : order) {
     const size_t modest = columns[i].max_width == 0 ? natural[i] : std::min(natural[i], columns[i].max_width);
     const bool first = i == order.front();
-    if (modest == 0 || (!first && modest + kGap > left)) continue;
+    if (modest == 0) continue;
+    // Not a narrower one in its place: the speed of a port says nothing without the state of its link.
+    if (!first && modest + kGap > left) break;
     out[i] = std::min(modest, left - kGap);
     left -= out[i] + kGap;
   }

@@ -1,18 +1,20 @@
 #include "plugin/admin/doctor/explain_id.h"
 
 #include "common/errors/error_id.h"
+#include "common/errors/symptom_search.h"
 #include "common/explain.h"
+#include "common/files.h"
 #include "common/json.h"
 #include "common/terminal.h"
 #include "common/text.h"
 #include "plugin/admin/console/exit.h"
 #include "plugin/admin/doctor/doctor.h"
+#include "plugin/admin/doctor/explain_search.h"
 #include "plugin/admin/report/report.h"
 #include "plugin/device/match/pools.h"
 
 #include <algorithm>
-#include <cctype>
-#include <optional>
+#include <unistd.h>
 #include <vector>
 
 namespace vfrail::plugin {
@@ -22,6 +24,7 @@ namespace {
 // The text of a row behind its label.
 constexpr size_t kIndent = 11;
 constexpr size_t kLeastWidth = 40;
+constexpr size_t kProseWidth = 80;  // without a terminal
 
 using Rows = std::vector<const ErrorRow*>;
 
@@ -44,45 +47,80 @@ Rows find_reason(const std::string& word) {
   return out;
 }
 
-Result<Rows> find_rows(const std::string& word) {
-  if (word.empty()) return all_errors();
-  Rows out = find_reason(word);
-  if (const auto id = parse_error_id(word)) add(*id, out);
-  if (out.empty()) return no_such_id(word);
+// By id, or by the reason of a metric.
+std::vector<Explained> find_exactly(const std::string& word) {
+  std::vector<Explained> out;
+  Rows rows = find_reason(word);
+  if (const auto id = parse_error_id(word)) add(*id, rows);
+  for (const ErrorRow* row : rows) out.push_back({.error = row});
+  if (const CheckRow* row = find_row_of_check(word)) out.push_back({.check = row});
   return out;
 }
 
-// "VF-N04", also without VF- and in lower case.
-std::optional<NodeCheck> find_check(const std::string& text) {
-  const std::string word = upper_id(text);
+Result<std::vector<Explained>> find_explained(const std::string& text) {
+  auto out = find_exactly(text);
+  if (!out.empty()) return out;
+  const bool id_alone = upper_id(text).starts_with("VF-") && text.find_first_of(" \n") == std::string::npos;
+  if (id_alone) return no_such_id(text);
+  out = search_explained(text);
+  if (!out.empty()) return out;
+  Error unknown = no_such_id(text);
+  unknown.text +=
+      "; it also takes reasons of metrics, messages of NCCL, UCX, perftest, kubelet, container runtimes and "
+      "Multus, and words of what it knows";
+  return unknown;
+}
+
+// A pod's checks are those of another program, which has their names.
+std::string title_of(const CheckRow& row) {
   for (const NodeCheck& check : node_checks()) {
-    if (word == check.id || "VF-" + word == check.id) return check;
+    if (row.id == check.id)
+      return std::string(check.id) + " " + check.name + " is a check of the node, which is ok when " +
+             check.holds + ": vfrail doctor shows what it found";
   }
-  return std::nullopt;
+  return std::string(row.id) + " is a check of a pod: vfrail-check shows what it found";
 }
 
-// "VF-P07" of "p07": such ids are vfrail-check's. Empty for another text.
-std::string pod_check(const std::string& text) {
-  const std::string word = upper_id(text);
-  const std::string id = word.starts_with("VF-") ? word : "VF-" + word;
-  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  return id.size() == 6 && id[3] == 'P' && std::all_of(id.begin() + 4, id.end(), is_digit) ? id : "";
+std::string text_of(const Explained& one) {
+  if (one.symptom != nullptr) return explanation(*one.symptom, one.message);
+  if (one.check != nullptr) return explanation(title_of(*one.check), *one.check);
+  return explanation(*one.error);
 }
 
-Error is_a_check(std::string_view id, const char* what, const std::string& command) {
-  return {Errc::not_found, 0, std::string(id) + " is " + what + ", no error: see " + command};
+Json row_json(std::string_view id, std::string_view symptom, std::string_view cause,
+              std::string_view remedy) {
+  return Json::object().set("id", id).set("symptom", symptom).set("cause", cause).set("remedy", remedy);
 }
 
-Json as_json(const Rows& rows) {
-  Json list = Json::array();
-  for (const ErrorRow* row : rows) {
-    list.push(Json::object()
-                  .set("id", row->name)
-                  .set("symptom", row->symptom)
-                  .set("cause", row->cause)
-                  .set("remedy", row->remedy));
+Json symptom_json(const Symptom& symptom) {
+  Json messages = Json::array();
+  for (const std::string_view message : symptom.messages) {
+    if (!message.empty()) messages.push(shown_message(message));
   }
-  return Json::object().set("schema_version", kSchemaVersion).set("errors", std::move(list));
+  Json ids = Json::array();
+  for (const std::string& id : split(symptom.ids, " ")) ids.push(id);
+  return Json::object()
+      .set("messages", std::move(messages))
+      .set("of", symptom.of)
+      .set("cause", symptom.cause)
+      .set("remedy", symptom.remedy)
+      .set("ids", std::move(ids));
+}
+
+Json as_json(const std::vector<Explained>& found) {
+  Json rows = Json::array();
+  Json symptoms = Json::array();
+  for (const Explained& one : found) {
+    if (one.error != nullptr)
+      rows.push(row_json(one.error->name, one.error->symptom, one.error->cause, one.error->remedy));
+    if (one.check != nullptr)
+      rows.push(row_json(one.check->id, one.check->symptom, one.check->cause, one.check->remedy));
+    if (one.symptom != nullptr) symptoms.push(symptom_json(*one.symptom));
+  }
+  return Json::object()
+      .set("schema_version", kSchemaVersion)
+      .set("symptoms", std::move(symptoms))
+      .set("errors", std::move(rows));
 }
 
 // Each line as wide as that, what does not fit behind the label.
@@ -105,30 +143,50 @@ std::string labelled(const char* label, std::string_view text) {
 }  // namespace
 
 Result<std::string> explain_id(const ExplainIdOptions& options, size_t width) {
-  if (const auto check = find_check(options.id)) {
-    if (options.json) return is_a_check(check->id, "a check of the node", "vfrail doctor -o json");
-    return std::string(check->id) + " " + check->name + " is a check of the node, which is ok when " +
-           check->holds + ". vfrail doctor shows what it found, and the remedy.\n";
+  std::vector<Explained> found;
+  if (!options.id.empty()) found = TRY(find_explained(options.id));
+  if (options.id.empty()) {
+    if (!options.json) return error_list();
+    for (const ErrorRow* row : all_errors()) found.push_back({.error = row});
   }
-  if (const std::string id = pod_check(options.id); !id.empty())
-    return is_a_check(id, "a check of a pod", "vfrail-check explain " + id);
-  const Rows rows = TRY(find_rows(options.id));
-  if (options.json) return as_json(rows).pretty() + "\n";
-  if (options.id.empty()) return error_list();
+  if (options.json) return as_json(found).pretty() + "\n";
   std::string out;
-  for (const ErrorRow* row : rows) out += (out.empty() ? "" : "\n") + wrapped_lines(explanation(*row), width);
+  for (const Explained& one : found) out += (out.empty() ? "" : "\n") + wrapped_lines(text_of(one), width);
   return out;
 }
 
 std::vector<std::string> explained_ids() {
   std::vector<std::string> out = all_error_names();
-  for (const NodeCheck& check : node_checks()) out.emplace_back(check.id);
+  for (const auto rows : {node_check_rows(), pod_check_rows()}) {
+    for (const CheckRow& row : rows) out.emplace_back(row.id);
+  }
   return out;
 }
 
-int explain(const ExplainIdOptions& options) {
-  const auto text = explain_id(options, find_terminal().width);
+int explain(ExplainIdOptions options) {
+  if (options.id == "-") {
+    auto text = read_stream(STDIN_FILENO, kMaxSearched);
+    if (!text) return fail(kFailed, std::move(text.error()).in("read stdin"));
+    options.id = *std::move(text);
+    if (options.id.empty()) return fail(kFailed, {Errc::invalid, 0, "there is nothing on stdin"});
+  }
+  const size_t width = find_terminal().width;
+  const auto text = explain_id(options, width == 0 ? kProseWidth : width);
   return text ? answer(*text) : fail(kFailed, text.error());
+}
+
+std::string symptoms_document() {
+  std::string out = "| message | cause | remedy | see |\n|---|---|---|---|\n";
+  for (const Symptom& symptom : all_symptoms()) {
+    std::vector<std::string> messages;
+    for (const std::string_view message : symptom.messages) {
+      if (!message.empty()) messages.push_back("`" + shown_message(message) + "`");
+    }
+    out.append("| ").append(joined(messages)).append(" (").append(symptom.of).append(") | ");
+    out.append(symptom.cause).append(" | ").append(symptom.remedy).append(" | ");
+    out.append(joined(split(symptom.ids, " "))).append(" |\n");
+  }
+  return out;
 }
 
 std::string errors_document() {

@@ -1,6 +1,7 @@
 // PFs, VFs and their ports.
 #include "common/errors/error_id.h"
 #include "common/node/device_folder.h"
+#include "common/node/port_state.h"
 #include "common/text.h"
 #include "plugin/admin/doctor/check.h"
 #include "plugin/admin/report/hardware.h"
@@ -116,16 +117,6 @@ std::set<std::string> shared_devices(const CheckedNode& node) {
   return out;
 }
 
-std::string remedy_of(const RdmaPort& port, const DeviceFacts& function) {
-  if (port.link_layer == "Ethernet" && is_set_down(function))
-    return std::string(row_of(ErrorId::admin_down).remedy);
-  const std::string name = function.netdevs.empty() ? "its interface" : function.netdevs[0].name;
-  if (port.state == "INIT" || port.state == "ARMED")
-    return "no subnet manager has configured the port: check that one runs in the fabric";
-  if (port.physical == "Disabled") return "ip link set " + name + " up; check the cable; mlxlink shows why";
-  return "check the cable and the switch's port";
-}
-
 Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
   const auto selected = selected_ports(node);
   const auto shared = shared_devices(node);
@@ -146,8 +137,8 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
         if (port.link_layer == "Ethernet" && is_set_down(function) && !is_shared) continue;
         out.push_back({weighed(Finding::fault, function, selected),
                        shown_device(function) + ": port " + std::to_string(port.number) + " of " + rdma.name +
-                           " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical),
-                       remedy_of(port, function)});
+                           " is " + shown_state(port),
+                       own_port_remedy(port, function)});
       }
     }
   }

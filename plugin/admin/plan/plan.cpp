@@ -1,9 +1,12 @@
 #include "plugin/admin/plan/plan.h"
 
+#include "common/errors/symptom_search.h"
+#include "common/node/port_state.h"
 #include "common/text.h"
 #include "plugin/admin/plan/steps.h"
 #include "plugin/admin/plan/ways.h"
 #include "plugin/device/config/formats/parse_config.h"
+#include "plugin/device/match/health.h"
 #include "plugin/device/match/units.h"
 
 #include <algorithm>
@@ -173,39 +176,52 @@ void add_memory_error(const PlanFacts& facts, Plan& out) {
     cause += "; not by the runtime's limit, which is high enough: see `ulimit -l` in the container";
   else
     cause += ": " + memlock->text;
-  out.errors.push_back({"Couldn't allocate MR; SIGSEGV in ncclProxyServiceUDS; NCCL: unhandled system error",
-                        cause,
-                        "memlock of the resource, with CDI; or the capability IPC_LOCK, which has an effect "
-                        "for root alone; or "
-                        "LimitMEMLOCK of the container runtime. A memory limit of the pod is not the cause"});
+  const Symptom& refused = symptom_of(SymptomId::memory_refused);
+  const Symptom& ended = symptom_of(SymptomId::nccl_ended);
+  out.errors.push_back({shown_message(refused.messages[0]) + "; " + shown_message(ended.messages[0]) + "; " +
+                            shown_message(ended.messages[1]),
+                        cause, std::string(refused.remedy)});
 }
 
-bool has_port_down(const RdmaFacts& rdma) {
-  return std::any_of(rdma.ports.begin(), rdma.ports.end(),
-                     [](const RdmaPort& port) { return port.state == "DOWN"; });
+const RdmaPort* find_port_down(const RdmaFacts& rdma) {
+  const auto at = std::find_if(rdma.ports.begin(), rdma.ports.end(),
+                               [](const RdmaPort& port) { return port.state == "DOWN"; });
+  return at == rdma.ports.end() ? nullptr : &*at;
+}
+
+std::string message_of(SymptomId id, size_t number, const std::string& word) {
+  std::string out(symptom_of(id).messages[number]);
+  return out.replace(out.find('*'), 1, word);
 }
 
 // What those who wrote about such nodes have seen, where this node has the cause.
 void add_errors(const PlanFacts& facts, Plan& out) {
   std::vector<std::string> down;
+  std::string state, remedy;  // of the first
   std::vector<std::string> outside;
   // In exclusive mode a pod does not even see what is not its own.
   const bool seen = facts.inventory.rdma_netns_mode == RdmaNetnsMode::shared;
   for (const DeviceFacts& function : facts.inventory.functions) {
     if (function.is_vf()) continue;
     for (const RdmaFacts& rdma : function.rdma) {
-      if (has_port_down(rdma)) down.push_back(rdma.name.text());
+      if (const RdmaPort* port = find_port_down(rdma)) {
+        if (down.empty()) state = shown_state(*port);
+        if (down.empty()) remedy = own_port_remedy(*port, function);
+        down.push_back(rdma.name.text());
+      }
       if (seen && !is_recommended(out, function.id.text())) outside.push_back(rdma.name.text());
     }
   }
+  const bool several = down.size() > 1;
   if (!down.empty())
-    out.errors.push_back({"Port number 1 state is Down",
-                          "-d " + joined(down, " or ") + " on this node: " +
-                              (down.size() == 1 ? "its port is down" : "their ports are down"),
-                          "name another device with -d, or mend the port: vfrail explain VF-PORT-DOWN"});
+    out.errors.push_back({message_of(SymptomId::port_down, 0, "1"),
+                          "-d " + joined(down, " or ") +
+                              " on this node: " + (several ? "their ports are down" : "its port is " + state),
+                          "name another device with -d, or mend the port: " +
+                              (several ? "vfrail explain VF-PORT-DOWN" : remedy)});
   if (!outside.empty())
     out.errors.push_back(
-        {"IB device " + outside.front() + " not found",
+        {message_of(SymptomId::no_device, 1, outside.front()),
          joined(outside, ", ") + (outside.size() == 1 ? " is visible in the pod and is in no resource of it"
                                                       : " are visible in the pod and in no resource of it"),
          "request a resource that selects it; vfrail-check names the devices of the pod"});

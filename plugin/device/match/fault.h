@@ -28,7 +28,7 @@ inline constexpr FaultCode kLastFaultCode = FaultCode::not_selected;
 
 struct Fault {
   FaultCode code = FaultCode::none;
-  std::string text = {};  // "its port is DOWN, Polling: check its cable and switch"
+  std::string text = {};  // "its port is DOWN, Polling: nothing answers at ..."
 
   bool empty() const { return code == FaultCode::none; }
   // Because of the container that has it, by kubelet's answer: no port is the reason.

@@ -1,5 +1,7 @@
 #include "plugin/device/match/health.h"
 
+#include "common/errors/error_id.h"
+#include "common/node/port_state.h"
 #include "common/text.h"
 #include "plugin/device/match/pools.h"
 
@@ -16,32 +18,41 @@ std::string whose_port(const DeviceFacts& function) {
 // Its files are missing, or the firmware does not answer: nothing is known of it.
 bool is_unreadable(const RdmaPort& port) { return port.state.empty() && port.physical.empty(); }
 
+// Empty: not known.
+std::string interface_of_port(const DeviceFacts& function) {
+  if (function.pf) return function.pf_name;
+  return function.netdevs.empty() ? std::string() : function.netdevs.front().name;
+}
+
 // The physical state distinguishes a missing cable from a subnet manager that has not come yet
 // (IBTA 14.2.5.6, PortInfo). With several ports one that works is enough.
 Fault port_fault(const DeviceFacts& function) {
   std::vector<std::string> states;
+  std::string remedy;  // of the first
   for (const RdmaPort& port : function.port.rdma) {
     if (port.link_layer != "InfiniBand" || is_unreadable(port)) continue;
     if (port.physical == "LinkUp" || port.state == "ACTIVE") return {};
-    states.push_back(port.state + (port.physical.empty() ? "" : ", " + port.physical));
+    if (states.empty()) remedy = port_remedy(port, interface_of_port(function));
+    states.push_back(shown_state(port));
   }
   if (states.empty()) return {};
-  return {FaultCode::port_down,
-          whose_port(function) + " is " + joined(states, "; ") + ": check its cable and switch"};
+  return {FaultCode::port_down, whose_port(function) + " is " + joined(states, "; ") + ": " + remedy};
 }
 
 Fault own_port_fault(const DeviceFacts& function) {
   std::vector<std::string> states;
+  std::string remedy;
   for (const RdmaFacts& rdma : function.rdma) {
     for (const RdmaPort& port : rdma.ports) {
       if (is_unreadable(port)) continue;
       if (port.state == "ACTIVE" || port.state == "INIT" || port.state == "ARMED") return {};
       if (port.link_layer == "Ethernet" && is_set_down(function)) return {};
-      states.push_back(rdma.name + " is " + port.state + (port.physical.empty() ? "" : ", " + port.physical));
+      if (states.empty()) remedy = own_port_remedy(port, function);
+      states.push_back(rdma.name + " is " + shown_state(port));
     }
   }
   if (states.empty()) return {};
-  return {FaultCode::port_down, joined(states, "; ") + ": check its cable and switch"};
+  return {FaultCode::port_down, joined(states, "; ") + ": " + remedy};
 }
 
 bool zero_guid(const std::string& guid) {
@@ -64,6 +75,12 @@ Fault unclean_fault(const DeviceFacts& function) {
 bool is_set_down(const DeviceFacts& function) {
   return std::any_of(function.netdevs.begin(), function.netdevs.end(),
                      [](const Netdev& netdev) { return !netdev.up; });
+}
+
+std::string own_port_remedy(const RdmaPort& port, const DeviceFacts& function) {
+  if (port.link_layer == "Ethernet" && is_set_down(function))
+    return std::string(row_of(ErrorId::admin_down).remedy);
+  return port_remedy(port, function.netdevs.empty() ? "" : function.netdevs.front().name);
 }
 
 Fault carrier_fault(const DeviceFacts& function) {

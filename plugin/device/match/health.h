@@ -6,6 +6,8 @@
 #include "plugin/device/inventory/inventory.h"
 #include "plugin/device/match/fault.h"
 
+#include <string>
+
 namespace vfrail::plugin {
 
 // Why the device is unhealthy in that resource, by its health policy; none if it is healthy. It is about the
@@ -19,5 +21,7 @@ Fault guid_fault(const DeviceFacts& function);
 Fault devlink_fault(const DeviceFacts& function);
 // A RoCE port is down because its interface is, which is not a fault of the device.
 bool is_set_down(const DeviceFacts& function);
+// What to do about a port of the device's own RDMA devices that is not ACTIVE.
+std::string own_port_remedy(const RdmaPort& port, const DeviceFacts& function);
 
 }  // namespace vfrail::plugin

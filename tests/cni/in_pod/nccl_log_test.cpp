@@ -3,6 +3,7 @@
 
 #include "cni/in_pod/pod_report.h"
 #include "tests/cni/in_pod/pod_tree.h"
+#include "tests/support/places.h"
 #include "tests/support/shell.h"
 
 #include <fstream>
@@ -71,7 +72,7 @@ TEST_CASE("a log in which NCCL has taken all rails with GPUDirect has no finding
 
 TEST_CASE("what NCCL has not taken is found, with the line that says so") {
   CHECK(contains(found(parse(changed("Using network IB", "Using network Socket"))),
-                 "fault: line 3, \"NCCL INFO Using network Socket\": NCCL uses TCP"));
+                 "fault: line 3, \"Using network Socket\": NCCL uses TCP"));
   CHECK(contains(found(parse(changed("NET/IB/0/GDRDMA", "NET/Socket/0"))), "fault: line 4, "));
   CHECK(contains(found(parse(changed("Using [0]", "No device found. "))), "fault: line 2, "));
   CHECK(contains(found(parse(changed("/GDRDMA", ""))),
@@ -99,6 +100,51 @@ TEST_CASE("a network plugin is named, and not taken for NCCL's own network or fo
     CHECK_FALSE(contains(found(parse(std::string("NCCL INFO Using network ") + name + "\n")), "plugin"));
 }
 
+TEST_CASE("the log of a crash leads to its cause first, and GPUDirect comes after it") {
+  const std::string crash = found(parse(test::source_text("tests/data/logs/nccl_crash.txt")));
+  CAPTURE(crash);
+  CHECK(crash.starts_with("fault: line 8, \"transport/net_ib.cc:1207 -> 6\": "));
+  CHECK(contains(crash.substr(0, crash.find('\n')), "lacks IPC_LOCK"));
+  CHECK(contains(crash, "\nfault: line 6, \"Connection closed by remote peer worker-0.test"));
+  CHECK(crash.find("without GPUDirect") > crash.find("IPC_LOCK"));
+  const std::string refused =
+      found(parse("NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n"));
+  CHECK(
+      contains(refused, "fault: line 1, \"Call to ibv_reg_mr failed with error Cannot allocate memory\": "));
+  CHECK(contains(refused, "ulimit -l"));
+  // Who failed first has the cause, and what came of it is not said beside it.
+  const std::string retries =
+      found(parse("x NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129\n"
+                  "x NCCL INFO transport/net_ib.cc:9 -> 6\n"));
+  CHECK(retries.starts_with("fault: line 1, "));
+  CHECK_FALSE(contains(retries, "IPC_LOCK"));
+}
+
+TEST_CASE("other programs' lines in NCCL's log are read too: perftest's refusal of memory") {
+  const std::string refused = found(parse(test::source_text("tests/data/logs/mr_refused.txt")));
+  CAPTURE(refused);
+  CHECK(contains(refused, "fault: line 8, \"Couldn't allocate MR\": The process may not lock"));
+}
+
+TEST_CASE("a warning of NCCL of which nothing is known is a finding, with its line and their number") {
+  const std::string text = found(parse(std::string(kGood) + "a:1:1 [0] NCCL WARN Cuda failure 'x'\n" +
+                                       "a:1:1 [0] NCCL WARN Cuda failure 'x'\n"));
+  CHECK(
+      text ==
+      "advice: line 6, \"NCCL WARN Cuda failure 'x'\": 2 warnings of NCCL of which vfrail knows no cause\n");
+}
+
+TEST_CASE("vfrail-check explains ids with cause and remedy, and messages") {
+  const auto id = test::run_in_shell("vfrail-check explain p10");
+  CHECK(id.status == 0);
+  CHECK(contains(id.output, "VF-P10 memlock is ok when "));
+  CHECK(contains(id.output, "  Remedy:  `memlock` of the resource"));
+  const auto message = test::run_in_shell("vfrail-check explain \"Couldn't allocate MR\"");
+  CHECK(message.status == 0);
+  CHECK(contains(message.output, "See:     VF-P10, VF-N36"));
+  CHECK(test::run_in_shell("vfrail-check explain nothing-of-this").status == 1);
+}
+
 TEST_CASE("damaged and endless lines are read within limits") {
   std::mt19937 random(1);  // the same at each run
   const std::string good = kGood;
@@ -123,10 +169,10 @@ TEST_CASE("a log is read from its file, long lines are cut, and a file that is n
   const auto log = read_nccl_log(path);
   REQUIRE(log);
   CHECK(log->lines == 5);
-  REQUIRE(log->socket_network);
-  CHECK(log->socket_network->number == 7);
+  REQUIRE(log->symptoms.seen().size() == 1);
+  CHECK(log->symptoms.seen()[0].line == 7);
   CHECK(read_nccl_log(tree.root() + "/none").error().code == Errc::not_found);
   const auto outcome =
       test::run_in_shell("vfrail-check --root " + tree.root() + " --nccl-log " + path + " | grep -A1 VF-P23");
-  CHECK(contains(outcome.output, "line 7, \"NCCL INFO Using network Socket\": NCCL uses TCP"));
+  CHECK(contains(outcome.output, "line 7, \"Using network Socket\": NCCL uses TCP"));
 }

@@ -46,7 +46,8 @@ TEST_CASE("the JSON has every check, perftest's lines and NCCL's") {
 TEST_CASE("an id of a check is explained, also without VF- and in small letters") {
   const auto outcome = run_in_shell("vfrail-check explain p07");
   CHECK(outcome.status == 0);
-  CHECK(outcome.output == "VF-P07 interfaces is ok when the interface of every RoCE device is in this pod\n");
+  CHECK(outcome.output.starts_with(
+      "VF-P07 interfaces is ok when the interface of every RoCE device is in this pod\n  Symptom: "));
   CHECK(run_in_shell("vfrail-check explain VF-P07").output == outcome.output);
   CHECK(run_in_shell("vfrail-check explain VF-P99").status == 1);
 }

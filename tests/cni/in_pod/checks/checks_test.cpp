@@ -2,6 +2,7 @@
 #include "cni/in_pod/pod_report.h"
 #include "cni/in_pod/probe/memory_probe.h"
 #include "tests/cni/in_pod/pod_tree.h"
+#include "tests/support/temp_dir.h"
 
 #include <cerrno>
 #include <functional>
@@ -352,8 +353,21 @@ TEST_CASE("what a pod cannot know of its GPUs is unknown, and neither good nor b
   CHECK(finding_of(pod, "VF-P19") == Finding::unknown);
   CHECK(finding_of(pod, "VF-P18") == Finding::unknown);
   tree.remove("dev/nvidia0");
-  CHECK(finding_of(tree.read(), "VF-P18") == Finding::good);
-  CHECK(finding_of(tree.read(), "VF-P19") == Finding::good);
+  CHECK(finding_of(tree.read(), "VF-P18") == Finding::not_applicable);
+  CHECK(finding_of(tree.read(), "VF-P19") == Finding::not_applicable);
+}
+
+TEST_CASE("in a container without RDMA and GPU nothing about them is ok") {
+  const test::TempDir empty;
+  const CheckedPod pod = read_pod(SysRoot(empty.path()), {}, nullptr);
+  std::map<std::string, std::string> found;
+  for (const CheckReport& report : check_pod(pod))
+    found[report.id] = std::string(word_of(report.results[0].finding)) + ": " + report.results[0].text;
+  for (const char* id : {"VF-P04", "VF-P05", "VF-P06", "VF-P07", "VF-P13", "VF-P14", "VF-P18", "VF-P19",
+                         "VF-P20", "VF-P21", "VF-P22"}) {
+    CAPTURE(id, found[id]);
+    CHECK(found[id].starts_with("not-applicable: no"));
+  }
 }
 
 namespace {

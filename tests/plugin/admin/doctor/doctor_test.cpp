@@ -60,7 +60,7 @@ std::vector<std::string> findings(const Tree& tree) {
   std::vector<std::string> out;
   for (const auto& [id, name, results] : check_node({sys, inventory, sys})) {
     for (const CheckResult& result : results) {
-      if (result.finding == Finding::good || result.finding == Finding::unknown) continue;
+      if (result.finding <= Finding::unknown) continue;
       const char* word = result.finding == Finding::fault    ? " fault: "
                          : result.finding == Finding::advice ? " advice: "
                                                              : " note: ";
@@ -403,7 +403,7 @@ TEST_CASE("a node where nothing is wrong has no finding, and every check can be 
        check_node({.sys = sys, .inventory = inventory, .kernel = sys, .read_dcb = good_dcb})) {
     CAPTURE(report.id, report.results[0].text);
     CHECK(ids.insert(report.id).second);
-    CHECK(report.results[0].finding == Finding::good);
+    CHECK(report.results[0].finding <= Finding::good);
   }
   CHECK(ids.size() == node_checks().size());
 }
@@ -738,7 +738,7 @@ TEST_CASE("the report has each finding with id and remedy, and how many there ar
   const auto reports = check_node({sys, inventory, sys});
   const std::string text = render_checks(reports, {.all = true});
   CHECK(contains(text, "fault   VF-N10 rdma-ports"));
-  CHECK(contains(text, "\n        remedy: ip link set ibp75s0 up"));
+  CHECK(contains(text, "\n        remedy: it is switched off on this node: ip link set ibp75s0 up"));
   CHECK(contains(text, " unknown, "));
   const std::string schema = test::source_text("plugin/admin/report/schema.json");
   CHECK(test::schema_violation(schema, doctor_json(reports).text()) == "");
@@ -768,12 +768,49 @@ TEST_CASE("a configuration with mountCheck wants vfrail-check beside the CNI exe
   CHECK(results_of("VF-N31", tree, tree.scan(), config).front().finding == Finding::good);
 }
 
+TEST_CASE("what a node does not have is not ok, and says what is missing") {
+  Tree tree("");
+  tree.add("sys/module/ib_core/parameters/netns_mode = N\nsys/bus/pci/devices/\n");
+  const SysRoot sys = tree.sys();
+  const Inventory inventory = tree.scan();
+  std::map<std::string, std::string> found;
+  for (const auto& [id, name, results] : check_node({sys, inventory, sys}))
+    found[id] = std::string(word_of(results[0].finding)) + ": " + results[0].text;
+  for (const char* id : {"VF-N08", "VF-N09", "VF-N10", "VF-N11", "VF-N14", "VF-N15", "VF-N16", "VF-N17",
+                         "VF-N18", "VF-N20", "VF-N21", "VF-N22", "VF-N23", "VF-N24", "VF-N25", "VF-N26",
+                         "VF-N27", "VF-N29", "VF-N12", "VF-N38", "VF-N43", "VF-N44", "VF-N46"}) {
+    CAPTURE(id, found[id]);
+    CHECK(found[id].starts_with("not-applicable: no "));
+  }
+  CHECK(found["VF-N10"] == "not-applicable: no RDMA device in the host");
+  CHECK(found["VF-N26"] == "not-applicable: no GPU");
+}
+
+TEST_CASE("doctor prints the worst first, and what is ok or not applicable as counts") {
+  Tree tree("a100_bond");
+  DoctorOptions options;
+  options.root = tree.root();
+  const std::string folded = test::run([&] { return doctor(options); }).out;
+  INFO(folded);
+  CHECK(folded.starts_with("fault   VF-N10 "));
+  CHECK(folded.find("\nadvice ") < folded.find("\nnote "));
+  CHECK_FALSE(contains(folded, "\nok "));
+  CHECK(contains(folded, " ok, "));
+  CHECK(contains(folded, " not-applicable; --all shows each\n"));
+  options.all = true;
+  const std::string all = test::run([&] { return doctor(options); }).out;
+  CHECK(contains(all, "\nok      VF-N"));
+  CHECK(contains(all, "\n-       VF-N"));
+  CHECK_FALSE(contains(all, "--all"));
+}
+
 TEST_CASE("a wrong configuration hides no check, and the exit code is 2") {
   Tree tree("");
   tree.add(kGood + "wrong.json = {\n");
   DoctorOptions options;
   options.root = tree.root();
   options.config_file = tree.root() + "/wrong.json";
+  options.all = true;
   const test::Run found = test::run([&] { return doctor(options); });
   CHECK(found.code == 2);
   CHECK(contains(found.out, "VF-N04"));

@@ -37,7 +37,9 @@ TEST_CASE("A100 node: the InfiniBand cards are shared now; the bond and its RDMA
   CHECK(planned.says("0000:18:00.0 (eno1, mlx5_bond_0): the host uses it: "));
   CHECK(planned.says("carries the IPv4 default route"));
   CHECK(planned.says("0000:18:00.1 (eno2): the host uses it: "));
-  CHECK(planned.says("0000:4b:00.0 (ibp75s0, mlx5_0): mlx5_0 is DOWN, Disabled: check its cable and switch"));
+  CHECK(
+      planned.says("0000:4b:00.0 (ibp75s0, mlx5_0): mlx5_0 is DOWN, Disabled: it is switched off on this "
+                   "node: ip link set ibp75s0 up"));
   CHECK(planned.says("RDMA namespace mode: shared; 2 GPUs"));
 }
 

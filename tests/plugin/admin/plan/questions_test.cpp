@@ -107,11 +107,12 @@ TEST_CASE("the six questions of an administrator are answered on his node") {
   }
   SECTION("6. What are the usual errors, and what to do?") {
     answers(node.plan_text,
-            "\"Port number 1 state is Down\" cause: -d mlx5_0 on this node: its port is down remedy: name "
-            "another device with -d");
+            "\"Port number 1 state is Down\" cause: -d mlx5_0 on this node: its port is DOWN, Disabled "
+            "remedy: name another device with -d, or mend the port: it is switched off on this node: ip link "
+            "set ibp75s0 up");
     answers(node.plan_text, "\"IB device mlx5_bond_0 not found\"");
     answers(node.plan_text,
-            "\"Couldn't allocate MR; SIGSEGV in ncclProxyServiceUDS; NCCL: unhandled system error\" cause: "
+            "\"Couldn't allocate MR; unhandled system error; SIGSEGV...ncclProxyServiceUDS\" cause: "
             "the container may not pin the memory");
     answers(node.plan_text, "A memory limit of the pod is not the cause");
     const test::Run explained = test::run([] { return explain({.id = "VF-PORT-DOWN", .json = false}); });

@@ -62,8 +62,10 @@ TEST_CASE("V100 node: both InfiniBand ports are advertised and healthy") {
 TEST_CASE("A100 node: the bond of Ethernet ports is left out, and the dead InfiniBand port is unhealthy") {
   const SeedNode node("a100_bond", kHostdev);
   CHECK(node.ids() == Texts{"0000:4b:00.0", "0000:b2:00.0"});
-  CHECK(node.pools.pools[0].devices[0].fault.text ==
-        "its port is DOWN, Disabled: check its cable and switch");
+  CHECK(
+      node.pools.pools[0].devices[0].fault.text ==
+      "its port is DOWN, Disabled: it is switched off on this node: ip link set ibp75s0 up; if it stays so, "
+      "mlxlink -d ADDRESS shows why");
   CHECK(node.pools.pools[0].devices[1].fault.empty());
 }
 

@@ -1,5 +1,7 @@
 #include "plugin/device/match/health.h"
 
+#include "common/errors/error_id.h"
+#include "common/node/port_state.h"
 #include "plugin/device/advertise/debounce.h"
 #include "plugin/device/config/formats/parse_config.h"
 #include "tests/plugin/tree.h"
@@ -60,14 +62,46 @@ TEST_CASE("an InfiniBand device is as healthy as the port of its PF") {
   CHECK(find_fault(infiniband_vf("ACTIVE", "LinkUp"), {}).empty());
   CHECK(find_fault(infiniband_vf("INIT", "LinkUp"), {}).empty());  // the subnet manager has yet to come
   CHECK(find_fault(infiniband_vf("DOWN", "Polling"), {}).text ==
-        "the port of its PF 0000:03:00.0 is DOWN, Polling: check its cable and switch");
+        "the port of its PF 0000:03:00.0 is DOWN, Polling: nothing answers at the other end: check its cable "
+        "and the switch's port");
   CHECK(find_fault(infiniband_vf("DOWN", "Disabled"), only("port", false)).empty());
   DeviceFacts two_ports = infiniband_vf("DOWN", "Polling");
   two_ports.port.rdma.push_back(port("ACTIVE", "LinkUp", "InfiniBand"));
   CHECK(find_fault(two_ports, {}).empty());
   DeviceFacts pf = infiniband_vf("DOWN", "Polling");
   pf.pf.reset();
-  CHECK(find_fault(pf, {}).text == "its port is DOWN, Polling: check its cable and switch");
+  CHECK(find_fault(pf, {}).text ==
+        "its port is DOWN, Polling: nothing answers at the other end: check its cable and the switch's port");
+}
+
+TEST_CASE("the physical state decides what is said of an InfiniBand port, with the interface of its PF") {
+  for (const auto& [physical, words] : std::vector<std::pair<const char*, const char*>>{
+           {"Disabled", "it is switched off on this node: ip link set ibp75s0 up; "},
+           {"Polling", "check its cable and the switch's port"},
+           {"Sleep", "it sleeps to save power: ip link set ibp75s0 up"},
+           {"PortConfigurationTraining", "its link does not become stable"},
+           {"LinkErrorRecovery", "its link does not become stable"},
+           {"Phy Test", "end the test"},
+           {"<unknown>", "check its cable and switch"}}) {
+    INFO(physical);
+    DeviceFacts vf = infiniband_vf("DOWN", physical);
+    vf.pf_name = "ibp75s0";
+    const std::string text = find_fault(vf, {}).text;
+    CHECK(text.starts_with("the port of its PF 0000:03:00.0 is DOWN, " + std::string(physical) + ": "));
+    CHECK(text.find(words) != std::string::npos);
+  }
+  CHECK(find_fault(infiniband_vf("DOWN", "Disabled"), {}).text.find("ip link set NAME up") !=
+        std::string::npos);
+  CHECK(port_remedy(port("INIT", "LinkUp", "InfiniBand"), "").starts_with("no subnet manager"));
+  CHECK(port_remedy(port("DOWN", "LinkUp", "InfiniBand"), "").starts_with("its link is up"));
+}
+
+TEST_CASE("the id of a port that is down is explained for each physical state that a node shows often") {
+  const ErrorRow& row = row_of(ErrorId::port_down);
+  for (const char* physical : {"Disabled", "Polling", "INIT"}) {
+    CHECK(row.cause.find(physical) != std::string_view::npos);
+    CHECK(row.remedy.find(physical) != std::string_view::npos);
+  }
 }
 
 TEST_CASE("a port whose state cannot be read is not down") {
@@ -76,7 +110,8 @@ TEST_CASE("a port whose state cannot be read is not down") {
   DeviceFacts two_ports = infiniband_vf("", "");
   two_ports.port.rdma.push_back(port("DOWN", "Polling", "InfiniBand"));
   CHECK(find_fault(two_ports, {}).text ==
-        "the port of its PF 0000:03:00.0 is DOWN, Polling: check its cable and switch");
+        "the port of its PF 0000:03:00.0 is DOWN, Polling: nothing answers at the other end: check its cable "
+        "and the switch's port");
   ResourceConfig shared;
   shared.unit = UnitKind::shared;
   DeviceFacts nic = ethernet_vf(true, true);
@@ -125,7 +160,16 @@ TEST_CASE("a shared device has to work in the host, whatever its link layer is")
   nic.rdma.resize(1);
   nic.rdma[0].name = "rocep156s0";
   nic.rdma[0].ports = {port("DOWN", "Disabled", "Ethernet")};
-  CHECK(find_fault(nic, shared).text == "rocep156s0 is DOWN, Disabled: check its cable and switch");
+  CHECK(find_fault(nic, shared)
+            .text.starts_with("rocep156s0 is DOWN, Disabled: its state is that of its interface, which is "
+                              "not visible here: "));
+  nic.netdevs.resize(1);
+  nic.netdevs[0].up = true;
+  nic.netdevs[0].name = *IfName::parse("eth1");
+  CHECK(
+      find_fault(nic, shared).text ==
+      "rocep156s0 is DOWN, Disabled: eth1 has no carrier: check the cable, the transceiver and the switch's "
+      "port");
   CHECK(find_fault(nic, {}).empty());
   nic.rdma[0].ports[0].state = "ACTIVE";
   CHECK(find_fault(nic, shared).empty());
