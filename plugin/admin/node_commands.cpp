@@ -227,7 +227,10 @@ void define_top(CLI::App* top, TopOptions& options) {
   top->add_option("-i,--interval", options.interval, "Seconds between two readings, from 0.1 on")
       ->check(CLI::Range(0.1, 3600.0))
       ->option_text("SECONDS");
-  top->add_option("-n,--count", options.count, "Stop after this many intervals")->option_text("NUMBER");
+  top->add_option("-n,--count", options.count,
+                  "Stop after this many intervals, from 1 on; by default at INT or TERM")
+      ->check(CLI::Range(1U, 1'000'000U))
+      ->option_text("NUMBER");
   top->add_flag_callback(
       "--once", [&options] { options.count = 1; }, "End after one interval");
   top->add_option_function<std::string>(

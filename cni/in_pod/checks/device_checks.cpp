@@ -18,11 +18,27 @@ bool has_name(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// The addresses of devices that kubelet allocated to this container: PCIDEVICE_NVIDIA_COM_HOSTDEV and the
+// like, without those that end in _INFO.
+std::set<std::string> allocated_addresses(const CheckedPod& pod) {
+  std::set<std::string> out;
+  for (const auto& [name, text] : pod.environment) {
+    if (!name.starts_with("PCIDEVICE_") || name.ends_with("_INFO")) continue;
+    for (const std::string& address : split(text, ",")) out.insert(address);
+  }
+  if (!pod.file || !*pod.file) return out;
+  for (const DescribedInterface& one : (*pod.file)->interfaces) out.insert(one.device);
+  return out;
+}
+
 Result<CheckResults> check_pod_description(const CheckedPod& pod) {
   if (!pod.file)
     return CheckResults{{Finding::advice, pod.sys.path(kPodDescription) + ": " + pod.file.error().text,
                          "use the vfrail-check of the version that the node has"}};
   if (*pod.file) return CheckResults();
+  if (!pod.own_rails().empty() && allocated_addresses(pod).empty())
+    return CheckResults{{Finding::not_applicable,
+                         "no device was allocated to this container alone: shared ones need no network"}};
   return CheckResults{{Finding::note,
                        "there is no " + pod.sys.path(kPodDescription) +
                            ": no network of vfrail has written it, so nothing is known of what was attached",
@@ -59,20 +75,7 @@ Result<CheckResults> check_own_nodes(const CheckedPod& pod) {
   if (out.empty() && rails.empty())
     out.push_back({Finding::fault, "there is no RDMA device in this pod",
                    "request an RDMA resource in the container's limits, and name its network in the pod's "
-                   "annotation"});
-  return out;
-}
-
-// The addresses of devices that kubelet allocated to this container: PCIDEVICE_NVIDIA_COM_HOSTDEV and the
-// like, without those that end in _INFO.
-std::set<std::string> allocated_addresses(const CheckedPod& pod) {
-  std::set<std::string> out;
-  for (const auto& [name, text] : pod.environment) {
-    if (!name.starts_with("PCIDEVICE_") || name.ends_with("_INFO")) continue;
-    for (const std::string& address : split(text, ",")) out.insert(address);
-  }
-  if (!pod.file || !*pod.file) return out;
-  for (const DescribedInterface& one : (*pod.file)->interfaces) out.insert(one.device);
+                   "annotation (a shared resource needs none)"});
   return out;
 }
 

@@ -47,9 +47,11 @@ std::optional<std::set<std::string>> selected_ports(const CheckedNode& node) {
   return out;
 }
 
-// A port that no resource selects harms no pod.
+// A port that no resource selects harms no pod. Without a configuration nobody has said whether it is used:
+// cards are delivered with more ports than cables.
 Finding weighed(Finding finding, const DeviceFacts& function,
                 const std::optional<std::set<std::string>>& selected) {
+  if (!selected && !function.attached) return std::min(finding, Finding::advice);
   const bool harmless = selected && !selected->contains(function.id.text()) &&
                         !(function.pf && selected->contains(function.pf->text()));
   return harmless ? Finding::note : finding;
@@ -94,7 +96,9 @@ Result<CheckResults> check_carrier(const CheckedNode& node) {
     if (fault.code == FaultCode::admin_down && function.num_vfs > 0)
       out.push_back(as_result(advice, function, fault));
     if (fault.code == FaultCode::no_carrier)
-      out.push_back(as_result(weighed(Finding::fault, function, selected), function, fault));
+      out.push_back({weighed(Finding::fault, function, selected), shown_device(function) + ": " + fault.text,
+                     "ethtool " + function.netdevs[0].name +
+                         " on the node shows the link; a port that no resource uses may stay as it is"});
     const std::string& name = function.netdevs[0].name;
     const auto changes = TRY(node.sys.number("sys/class/net/" + name + "/carrier_changes"));
     if (changes.value_or(0) > kManyCarrierChanges)
@@ -133,6 +137,10 @@ Result<CheckResults> check_rdma_ports(const CheckedNode& node) {
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
         if (port.state == "ACTIVE" || port.state.empty()) continue;
+        // The carrier's check has it.
+        if (port.link_layer == "Ethernet" && serves_pods(function) && !function.netdevs.empty() &&
+            carrier_fault(function).code == FaultCode::no_carrier)
+          continue;
         // As that of a free VF.
         if (port.link_layer == "Ethernet" && is_set_down(function) && !is_shared) continue;
         out.push_back({weighed(Finding::fault, function, selected),

@@ -56,7 +56,11 @@ const std::string kVerbs2 = "sys/devices/pci0000:16/0000:16:01.0/0000:17:00.1/in
 
 std::vector<Case> device_cases() {
   return {
-      {"VF-P01 note: there is no ", [](PodTree& tree) { tree.remove("run/vfrail/pod.json"); }},
+      {"VF-P01 note: there is no ",
+       [](PodTree& tree) {
+         tree.remove("run/vfrail/pod.json");
+         tree.environment["PCIDEVICE_X"] = "0000:17:00.1,0000:17:01.1";
+       }},
       {"VF-P01 advice: ", [](PodTree& tree) { tree.add("run/vfrail/pod.json = {\"version\": 2}"); }},
       {"VF-P01 advice: ", [](PodTree& tree) { tree.add("run/vfrail/pod.json = {"); }},
       {"VF-P02 fault: visible, and no node in /dev/infiniband: mlx5_6 (net2)",
@@ -355,6 +359,16 @@ TEST_CASE("what a pod cannot know of its GPUs is unknown, and neither good nor b
   tree.remove("dev/nvidia0");
   CHECK(finding_of(tree.read(), "VF-P18") == Finding::not_applicable);
   CHECK(finding_of(tree.read(), "VF-P19") == Finding::not_applicable);
+}
+
+TEST_CASE("a pod with shared devices alone needs no description of a network") {
+  PodTree tree;
+  tree.remove("run/vfrail/pod.json");
+  for (const CheckReport& report : check_pod(tree.read())) {
+    if (report.id != "VF-P01") continue;
+    CHECK(report.results[0].finding == Finding::not_applicable);
+    CHECK(report.results[0].text.find("shared ones need no network") != std::string::npos);
+  }
 }
 
 TEST_CASE("in a container without RDMA and GPU nothing about them is ok") {
