@@ -67,6 +67,9 @@ struct HealthPolicy {
   bool carrier = false;  // Ethernet: the PF's carrier
   bool guid = false;     // InfiniBand VFs: no GUID is set
   bool devlink = true;   // a devlink health reporter of the PF is in state "error"
+  // The configuration says so. Where devlink cannot be asked, only that is worth a warning: by default it is
+  // asked where it can be.
+  bool devlink_demanded = false;
 };
 
 // Which files about its networks a container gets (common/container/pod_folder.h). All false: none.

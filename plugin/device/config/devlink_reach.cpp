@@ -63,8 +63,9 @@ std::vector<std::string> find_devlink_gaps(const SysRoot& sys, const Config& con
                                id));
   };
   add("health.devlink has no effect",
-      resources_that(config, [](const ResourceConfig& resource) { return resource.health.devlink; }),
-      "it needs hostNetwork: true; \"devlink\": false in health ends this line", ErrorId::devlink_not_asked);
+      resources_that(config, [](const ResourceConfig& resource) { return resource.health.devlink_demanded; }),
+      "it needs hostNetwork: true; without \"devlink\": true in health it is asked where it can be",
+      ErrorId::devlink_not_asked);
   add("ddpProfiles match no device", resources_with_ddp(config),
       "they need hostNetwork: true; without it select by pfNames or pciAddresses", ErrorId::config_doubtful);
   return out;

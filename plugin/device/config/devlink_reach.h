@@ -12,8 +12,8 @@
 
 namespace vfrail::plugin {
 
-// A sentence if any of the resources needs devlink's health reporters and devlink cannot be queried, and one
-// if any selects by DDP packages.
+// A sentence if the configuration demands devlink's health reporters (`"devlink": true`) and devlink cannot
+// be queried, and one if any resource selects by DDP packages.
 std::vector<std::string> find_devlink_gaps(const SysRoot& sys, const Config& config);
 // A sentence for each resource that selects by DDP packages, and would have functions whose driver does not
 // report them. sriov-network-device-plugin asks Intel's ddptool, which finds them.

@@ -1,5 +1,6 @@
 #include "plugin/device/match/pools.h"
 
+#include "common/text.h"
 #include "plugin/device/match/health.h"
 #include "plugin/device/match/match_result.h"
 
@@ -12,12 +13,16 @@ namespace {
 // Reasons of one function that are shown; with more resources these suffice.
 constexpr size_t kMaxReasons = 8;
 
-std::string describe_risk(const ResourceConfig& resource, const DeviceFacts& function,
-                          const HostUseFact& fact) {
-  return text_with_id(resource.resource() + " advertises " + function.address.text() +
-                          (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: "
-                                                                  : ", which the host uses: ") +
-                          fact.what + "; a pod that gets it takes it away from the host",
+std::string describe_risk(const ResourceConfig& resource, const DeviceFacts& function) {
+  std::vector<std::string> facts;
+  bool seen = false;
+  for (const HostUseFact& fact : function.host_use) {
+    facts.push_back(fact.what);
+    seen = seen || fact.kind != HostUseFact::Kind::unseen;
+  }
+  return text_with_id(resource.resource() + " advertises " + function.address.text() + ", which the host " +
+                          (seen ? "uses" : "may use") + ": " + joined(facts, "; ") +
+                          "; a pod that gets it takes it away from the host",
                       ErrorId::host_device_offered);
 }
 
@@ -35,10 +40,8 @@ std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, c
 
 void add_device(const ResourceConfig& resource, const Selector& selector, const DeviceFacts& function,
                 Pool& pool, Pools& out) {
-  if (!shares(resource)) {
-    for (const HostUseFact& fact : function.host_use)
-      out.warnings.push_back(describe_risk(resource, function, fact));
-  }
+  if (!shares(resource) && !function.host_use.empty())
+    out.warnings.push_back(describe_risk(resource, function));
   pool.devices.push_back(make_device(resource, selector, function));
 }
 

@@ -49,8 +49,9 @@ TEST_CASE("A100 node: sriov-network-device-plugin has the uplink in hostdev, vfr
   const std::string text = text_of(compared("sriov-device-plugin", kHostdevPolicy, "a100_bond"));
   CHECK(contains(text, "sriov-network-device-plugin selects 0000:18:00.0 0000:4b:00.0 0000:b2:00.0"));
   CHECK(contains(text, "vfrail selects 0000:4b:00.0 0000:b2:00.0"));
-  CHECK(contains(
-      text, "- 0000:18:00.0: the host uses it: bond0, the master of eno1, carries the IPv4 default route"));
+  CHECK(contains(text,
+                 "- 0000:18:00.0: left out, the host uses it: part of bond0 (a bond), which carries the IPv4 "
+                 "default route"));
   // The fourth device of the report: its RDMA device is the bond's, below the other port.
   CHECK(contains(text, "perhaps 0000:18:00.1: not known: needs devlink's enable_rdma"));
   CHECK_FALSE(contains(text_of(compared("sriov-device-plugin", kHostdevPolicy, "a100_bond", "a.yaml", true)),

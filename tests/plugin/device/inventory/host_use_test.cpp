@@ -76,12 +76,11 @@ TEST_CASE("without netlink the device plugin reads the same from the main table'
 TEST_CASE("a bond's member is in use by the bond's IPv4 default route over a VLAN") {
   const Inventory inventory = Tree("management").scan();
   for (const char* address : {"0000:01:00.0", "0000:01:00.1"}) {
-    const std::string name = function(inventory, address).netdevs.front().name;
-    CHECK(facts(inventory, address, Kind::default_route) ==
-          std::vector<std::string>{"bond0.100, above " + name +
-                                   ", carries the IPv4 default route (table main)"});
-    CHECK(facts(inventory, address, Kind::member) ==
-          std::vector<std::string>{name + " is a member of bond0 (a bond)"});
+    const auto all = facts(inventory, address, Kind::default_route);
+    REQUIRE(all.size() == 1);
+    CHECK(all.front().find("part of bond0 (a bond), on which bond0.100 carries the IPv4 default route (table "
+                           "main) and has ") == 0);
+    CHECK(facts(inventory, address, Kind::member).empty());
     CHECK(function(inventory, address).host_use.front().kind == Kind::default_route);
   }
 }
@@ -109,7 +108,7 @@ TEST_CASE("a VRF does not own its interfaces") {
 TEST_CASE("an interface whose VLAN is a bridge's port is a member") {
   const Inventory inventory = Tree("management").scan();
   CHECK(facts(inventory, "0000:04:00.1", Kind::member) ==
-        std::vector<std::string>{"ens6.5, above ens6, is a member of br0 (a bridge)"});
+        std::vector<std::string>{"ens6.5, above ens6, is part of br0 (a bridge)"});
 }
 
 TEST_CASE("an interface's own default route counts") {
@@ -119,8 +118,7 @@ TEST_CASE("an interface's own default route counts") {
 
 TEST_CASE("a port of Open vSwitch is a member") {
   const Inventory inventory = Tree("mlx5_switchdev").scan();
-  CHECK(facts(inventory, "0000:03:00.0", Kind::member).at(0) ==
-        "enp3s0f0_0 is a member of ovs-system (Open vSwitch)");
+  CHECK(facts(inventory, "0000:03:00.0", Kind::member).at(0) == "part of ovs-system (Open vSwitch)");
   CHECK(function(inventory, "0000:03:00.2").host_use.empty());
 }
 
