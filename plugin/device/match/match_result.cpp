@@ -34,9 +34,10 @@ std::optional<Refusal> refuse_for_host(const ResourceConfig& resource, const Dev
     seen = seen || fact.kind != HostUseFact::Kind::unseen;
   }
   if (facts.empty()) return std::nullopt;
-  return Refusal{ErrorId::host_uses_device, resource.resource() + ": left out, the host " +
-                                                (seen ? "uses" : "may use") + " it: " + joined(facts, "; ") +
-                                                " (hostUse: allow would advertise it)"};
+  return Refusal{ErrorId::host_uses_device,
+                 resource.resource() + ": left out, the host " + (seen ? "uses" : "may use") +
+                     " it: " + joined(facts, "; ") + " (hostUse: allow would advertise it)",
+                 resource.resource()};
 }
 
 std::optional<size_t> find_selector(const ResourceConfig& resource, const DeviceFacts& function) {
@@ -87,7 +88,8 @@ MatchResult evaluate(const ResourceConfig& resource, const DeviceFacts& function
     out.reasons.push_back(
         {ErrorId::manages_nvlink,
          resource.resource() +
-             ": the NVLink switches are managed through it (SW_MNG in its vital product data)"});
+             ": the NVLink switches are managed through it (SW_MNG in its vital product data)",
+         resource.resource()});
   }
   if (auto refusal = refuse_for_host(resource, function)) out.reasons.push_back(*std::move(refusal));
   if (!out.reasons.empty()) out.kind = MatchKind::host_use;

@@ -24,7 +24,7 @@ TEST_CASE("devlink that cannot be queried is reported for the resources that nee
   const Config demanding = config_with(R"(,"health":{"devlink":true})");
   const auto gaps = find_devlink_gaps(SysRoot("/host"), demanding);
   REQUIRE(gaps.size() == 1);
-  CHECK(gaps[0].find("has no effect for intel.com/a: ") != std::string::npos);
+  CHECK(gaps[0].text.find("has no effect for intel.com/a: ") != std::string::npos);
   CHECK(find_devlink_gaps(SysRoot("/"), demanding).empty());
   CHECK(find_devlink_gaps(SysRoot("/host"), config_with(R"(,"health":{"devlink":false})")).empty());
 }
@@ -49,7 +49,7 @@ TEST_CASE("DDP packages that devlink does not report are said for the resources 
   CHECK(find_devlink_gaps(SysRoot("/"), *config).empty());
   const auto gaps = find_devlink_gaps(SysRoot("/host"), *config);
   REQUIRE(gaps.size() == 1);
-  CHECK(gaps[0].find("ddpProfiles match no device for intel.com/gtp: ") != std::string::npos);
+  CHECK(gaps[0].text.find("ddpProfiles match no device for intel.com/gtp: ") != std::string::npos);
   REQUIRE(describe_ddp_reach(*config).size() == 1);
   CHECK(describe_ddp_reach(Config()).empty());
 
@@ -70,7 +70,7 @@ TEST_CASE("DDP packages that devlink does not report are said for the resources 
   add("0000:5e:02.0", "iavf", "0000:5e:00.0");
   const auto of_driver = find_ddp_gaps(*config, inventory);
   REQUIRE(of_driver.size() == 1);
-  CHECK(of_driver[0].find("ddpProfiles of intel.com/gtp do not match 0000:5e:00.0 0000:5e:02.0") == 0);
+  CHECK(of_driver[0].text.find("ddpProfiles of intel.com/gtp do not match 0000:5e:00.0 0000:5e:02.0") == 0);
 }
 
 TEST_CASE("a CDI spec of a device in use that no runtime has read is found") {

@@ -141,3 +141,15 @@ TEST_CASE("vfrail compare: exit codes") {
   CHECK(run({.from = "rdma-shared", .file = "/nowhere", .root = tree.root()}).code == 2);
   CHECK(run({.from = "sriov-device-plugin", .file = file, .root = "/nowhere"}).code == 1);
 }
+
+TEST_CASE("whose configuration it is is known by its keys, and by the project's name") {
+  const std::string shared =
+      R"({"configList":[{"resourceName":"a","rdmaHcaMax":3,"selectors":{"linkTypes":["infiniband"]}}]})";
+  const std::string named = text_of(compared("rdma-shared", shared, "a100_bond", "c.json"));
+  CHECK(text_of(compared("", shared, "a100_bond", "c.json")) == named);
+  CHECK(text_of(compared("k8s-rdma-shared-dev-plugin", shared, "a100_bond", "c.json")) == named);
+  CHECK(contains(text_of(compared("", kHostdevPolicy, "a100_bond")), "sriov-network-device-plugin selects"));
+  const auto none = compared("", R"({"resourceName":"a"})", "a100_bond", "c.json");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().text == "c.json: there is no key resourceList, configList, mode in it");
+}

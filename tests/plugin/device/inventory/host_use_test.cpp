@@ -125,14 +125,14 @@ TEST_CASE("a port of Open vSwitch is a member") {
 TEST_CASE("a default route in another table is a warning when only files can be read") {
   const Inventory inventory = Tree("management").scan();
   REQUIRE(inventory.warnings.size() == 1);
-  CHECK(inventory.warnings[0].find("table 200 has an IPv4 default route") == 0);
-  CHECK(inventory.warnings[0].ends_with(" [VF-HOST-ROUTES-UNKNOWN]"));
+  CHECK(inventory.warnings[0].text.find("table 200 has an IPv4 default route") == 0);
+  CHECK(inventory.warnings[0].line().ends_with(" [VF-HOST-ROUTES-UNKNOWN]"));
 }
 
 TEST_CASE("routes that cannot be read are a warning, not silence") {
   const Inventory inventory = Tree("igb_node").scan();
   REQUIRE(inventory.warnings.size() == 1);
-  CHECK(inventory.warnings[0].find("the host's IPv4 default routes are not known") == 0);
+  CHECK(inventory.warnings[0].text.find("the host's IPv4 default routes are not known") == 0);
 }
 
 TEST_CASE("without proc/1 the files of proc/net are read") {
@@ -169,7 +169,7 @@ TEST_CASE("a file that the host's own folder lacks is not read elsewhere") {
   tree.add("proc/net/route | eth0 00000000 0100000A 0003 0 0 0 00000000 0 0 0\nproc/1/net/");
   const HostNetwork network = read_network(tree.sys(), nullptr);
   CHECK(network.default_routes.empty());
-  CHECK(network.warnings.at(0).find("the host's IPv4 default routes are not known") == 0);
+  CHECK(network.warnings.at(0).text.find("the host's IPv4 default routes are not known") == 0);
 }
 
 TEST_CASE("a router's routes are read line by line, and without what is slow in the kernel") {
@@ -193,7 +193,7 @@ TEST_CASE("a router's routes are read line by line, and without what is slow in 
   HostNetwork network = read_network(tree.sys(), nullptr);
   CHECK(network.default_routes.at("eth0").size() == 2);
   REQUIRE(network.warnings.size() == 1);  // what follows the main table is not read
-  CHECK(network.warnings[0].find("table 100 has an IPv4 default route") == 0);
+  CHECK(network.warnings[0].text.find("table 100 has an IPv4 default route") == 0);
 
   std::string longer = "Id 90:\n";
   while (longer.size() < 300'000) longer += "     |-- 10.0.0.0\n        /24 universe UNICAST\n";
@@ -202,9 +202,10 @@ TEST_CASE("a router's routes are read line by line, and without what is slow in 
   network = read_network(tree.sys(), nullptr);
   CHECK(network.default_routes.at("eth0").size() == 1);
   REQUIRE(network.warnings.size() == 2);
-  CHECK(network.warnings[0].find("a routing table beside main is too long to be read") == 0);
-  CHECK(network.warnings[1].find("the host has too many IPv6 routes to be read in ") == 0);
-  for (const std::string& warning : network.warnings) CHECK(warning.ends_with(" [VF-HOST-ROUTES-UNKNOWN]"));
+  CHECK(network.warnings[0].text.find("a routing table beside main is too long to be read") == 0);
+  CHECK(network.warnings[1].text.find("the host has too many IPv6 routes to be read in ") == 0);
+  for (const Warning& warning : network.warnings)
+    CHECK(warning.line().ends_with(" [VF-HOST-ROUTES-UNKNOWN]"));
 
   // One more route is no other warning, which would be another line of the log at each scan.
   write("rt6_stats", "0004 0005 0010 7537 0000 0006 0000\n");
@@ -271,7 +272,7 @@ TEST_CASE("when netlink fails the files are read, and a warning says so") {
   world.fail_call(1, EPERM, test::FakeWorld::When::before);
   const HostNetwork network = read_network(Tree("management").sys(), host.get());
   CHECK(network.default_routes.count("bond0.100") == 1);
-  CHECK(network.warnings.back().find("EPERM (Operation not permitted); files are read instead") !=
+  CHECK(network.warnings.back().text.find("EPERM (Operation not permitted); files are read instead") !=
         std::string::npos);
 }
 
@@ -289,5 +290,5 @@ TEST_CASE(
   const HostNetwork network = read_network(tree.sys(), host.get());
   REQUIRE(world.calls() == 2);
   CHECK(network.warnings.empty() == (error == ENODEV));
-  if (error != ENODEV) CHECK(network.warnings.back().find("read the addresses of vf0: ") == 0);
+  if (error != ENODEV) CHECK(network.warnings.back().text.find("read the addresses of vf0: ") == 0);
 }
