@@ -211,6 +211,29 @@ std::string place(std::string_view text, size_t offset, TextLines lines) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
+const char* in_words(rapidjson::ParseErrorCode code) {
+  switch (code) {
+    case rapidjson::kParseErrorDocumentEmpty:
+      return "there is nothing in it";
+    case rapidjson::kParseErrorDocumentRootNotSingular:
+      return "text behind the end of the value";
+    case rapidjson::kParseErrorValueInvalid:
+      return "no value: a comma too many before it, or a text without quotes";
+    case rapidjson::kParseErrorObjectMissName:
+      return "no key in double quotes: a comma too many before it, or a key without quotes";
+    case rapidjson::kParseErrorObjectMissColon:
+      return "no ':' behind the key";
+    case rapidjson::kParseErrorObjectMissCommaOrCurlyBracket:
+      return "neither ',' nor '}' behind the value";
+    case rapidjson::kParseErrorArrayMissCommaOrSquareBracket:
+      return "neither ',' nor ']' behind the value";
+    case rapidjson::kParseErrorStringMissQuotationMark:
+      return "a text that does not end: a double quote is missing, or a line break is in it";
+    default:
+      return rapidjson::GetParseError_En(code);
+  }
+}
+
 Result<Json> parse_tree(std::string_view text, size_t limit_bytes, const TextLines* lines) {
   if (text.size() > limit_bytes) {
     return Error{Errc::invalid, 0,
@@ -225,9 +248,9 @@ Result<Json> parse_tree(std::string_view text, size_t limit_bytes, const TextLin
   const auto result = reader.Parse<kFlags>(stream, builder);
   if (result.IsError()) {
     const bool refused = result.Code() == rapidjson::kParseErrorTermination;
-    return Error{Errc::invalid, 0,
-                 place(text, result.Offset(), shown) + ": " +
-                     (refused ? builder.refusal : rapidjson::GetParseError_En(result.Code()))};
+    return Error{
+        Errc::invalid, 0,
+        place(text, result.Offset(), shown) + ": " + (refused ? builder.refusal : in_words(result.Code()))};
   }
   // RapidJSON takes a zero for the end, whatever follows it.
   if (stream.Tell() < text.size())

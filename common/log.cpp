@@ -119,19 +119,19 @@ void Log::add_context(std::string key, std::string value) {
 }
 
 void Log::error(std::string_view message, std::initializer_list<LogField> fields) {
-  write(LogLevel::error, message, fields);
+  write(LogLevel::error, message, std::span(fields.begin(), fields.size()));
 }
 void Log::warning(std::string_view message, std::initializer_list<LogField> fields) {
-  write(LogLevel::warning, message, fields);
+  write(LogLevel::warning, message, std::span(fields.begin(), fields.size()));
 }
 void Log::info(std::string_view message, std::initializer_list<LogField> fields) {
-  write(LogLevel::info, message, fields);
+  write(LogLevel::info, message, std::span(fields.begin(), fields.size()));
 }
 void Log::debug(std::string_view message, std::initializer_list<LogField> fields) {
-  write(LogLevel::debug, message, fields);
+  write(LogLevel::debug, message, std::span(fields.begin(), fields.size()));
 }
 
-void Log::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+void Log::write(LogLevel level, std::string_view message, std::span<const LogField> fields) {
   if (level > level_) return;
   std::string line;
   if (format_ == LogFormat::json) {

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,10 +47,10 @@ class Log {
   void warning(std::string_view message, std::initializer_list<LogField> fields = {});
   void info(std::string_view message, std::initializer_list<LogField> fields = {});
   void debug(std::string_view message, std::initializer_list<LogField> fields = {});
+  // The same, where level and fields are known only when it runs.
+  void write(LogLevel level, std::string_view message, std::span<const LogField> fields);
 
  private:
-  void write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields);
-
   std::mutex mutex_;
   LogLevel level_ = LogLevel::info;
   LogFormat format_ = LogFormat::text;

@@ -15,7 +15,7 @@ namespace vfrail::cni {
 // sysfs, and a message for each.
 Result<std::vector<Link>> find_uppers(const SysRoot& sys, Kernel& host, const std::string& netdev);
 
-// Why the host needs the netdev, which is in its namespace: "eth7 is a member of bond0 (a bond)". Empty: it
+// Why the host needs the netdev, which is in its namespace: "part of bond0 (a bond)". Empty: it
 // does not. `uppers` are those of find_uppers(). The first reason that is found suffices, in the order of
 // what it costs to read: memberships, VFs, default routes. A link that is down carries nothing, so only a
 // link that is up is queried: two messages, which the kernel answers for this link alone.

@@ -30,8 +30,24 @@ Error not_an_option(const CommandText& command, const std::string& name) {
 }  // namespace
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+  // Each short option is one letter from every other.
+  if (word.starts_with("-") && word.size() <= 2) return "";
   const std::string meant = nearest_name(word.substr(0, kMaxWord), known);
   return meant.empty() ? "" : "; \"" + meant + "\" is probably meant";
+}
+
+std::string command_of_other_program(const std::string& word, const std::string& program) {
+  static const std::pair<const char*, std::vector<std::string>> kPrograms[] = {
+      {"vfrail",
+       {"serve", "check-config", "render", "inspect", "doctor", "top", "capture", "plan", "example",
+        "compare"}},
+      {"vfrail-cni", {"install", "uninstall", "check-network", "sweep", "hook"}},
+  };
+  for (const auto& [name, commands] : kPrograms) {
+    if (name != program && std::find(commands.begin(), commands.end(), word) != commands.end())
+      return std::string("; it is one of ") + name + ": " + name + " " + word;
+  }
+  return "";
 }
 
 Result<CommandWords> read_words(const CommandText& command, const std::vector<std::string>& words) {

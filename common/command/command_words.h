@@ -23,5 +23,8 @@ Result<CommandWords> read_words(const CommandText& command, const std::vector<st
 
 // "; "--dry-run" is probably meant", or empty.
 std::string suggestion(const std::string& word, const std::vector<std::string>& known);
+// "; it is one of vfrail-cni: vfrail-cni check-network" if another program than this one has the command; or
+// empty.
+std::string command_of_other_program(const std::string& word, const std::string& program);
 
 }  // namespace vfrail

@@ -53,9 +53,10 @@ int unknown_command(const CommandText& program, const std::string& word) {
   for (const OptionText& one : program.options) {
     if (option) known.insert(known.end(), one.names.begin(), one.names.end());
   }
+  const std::string other = command_of_other_program(word, program.name);
   return wrong_usage(program,
                      "\"" + word.substr(0, kMaxQuoted) + "\" is not " + (option ? "an option" : "a command") +
-                         suggestion(word, known),
+                         (other.empty() ? suggestion(word, known) : other),
                      help_text(program, ""));
 }
 

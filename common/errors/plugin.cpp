@@ -127,9 +127,12 @@ constexpr ErrorRow kPluginErrors[] = {
      "RDMA is in exclusive namespace mode: a device is seen in one network namespace only.",
      "Give each pod a VF of its own. Or boot the node with \"options ib_core netns_mode=1\" in modprobe.d."},
     {ErrorId::devlink_not_asked, "VF-DEVLINK-NOT-ASKED",
-     "A warning: the health of the cards is not known, because devlink cannot be asked.",
-     "The plugin is not in the host's network namespace; in the DaemonSet it is not.",
-     "\"health\": {\"devlink\": false} ends the warning. With hostNetwork: true it is asked."},
+     "A warning: the configuration demands devlink's health reporters, and devlink cannot be asked.",
+     "\"health\": {\"devlink\": true}, and the plugin is not in the host's network namespace: a DaemonSet "
+     "without "
+     "hostNetwork is not.",
+     "With hostNetwork: true it is asked. Without the key \"devlink\" it is asked where it can be, "
+     "silently."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

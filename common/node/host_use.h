@@ -20,7 +20,7 @@ struct HostUseFact {
     address,
   };
   Kind kind = Kind::address;
-  std::string what;  // "bond0, the master of eth2, carries the IPv4 default route (table main)"
+  std::string what;  // "part of bond0 (a bond), which carries the IPv4 default route (table main)"
 
   bool operator==(const HostUseFact&) const = default;
 };

@@ -102,9 +102,11 @@ void define_compare(CLI::App* compare, CompareOptions& options) {
   for (const ComparedPlugin& plugin : compared_plugins()) {
     names.emplace_back(plugin.name);
     choices += (choices.empty() ? "" : "|") + names.back();
+    names.emplace_back(plugin.project);
   }
-  compare->add_option("--from", options.from, "Whose configuration it is")
-      ->required()
+  compare
+      ->add_option("--from", options.from,
+                   "Whose configuration it is, also by the project's name; by default what its keys say")
       ->check(CLI::IsMember(names))
       ->option_text(choices);
   compare->add_option("FILE", options.file, "The file, as it is or as objects of Kubernetes; - is stdin")

@@ -1,17 +1,18 @@
 #include "plugin/admin/commands.h"
 
+#include "common/command/command_words.h"
 #include "common/command/completion.h"
 #include "common/command/manual.h"
 #include "common/command/standard_commands.h"
 #include "common/escape.h"
 #include "common/node/sys_root.h"
-#include "common/text.h"
 #include "plugin/admin/argument_words.h"
 #include "plugin/admin/report/scan_root.h"
+#include "plugin/admin/usage_words.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
+#include <iostream>
 
 #include <CLI/CLI.hpp>
 
@@ -69,9 +70,13 @@ CommandText command_text(const CLI::App& app) {
   return out;
 }
 
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
-  const std::string meant = nearest_name(word.substr(0, 60), known);
-  return meant.empty() ? "" : "; \"" + meant + "\" is probably meant";
+// `vfrail help` and `vfrail help inspect`, as the other programs have them.
+std::vector<std::string> with_help_as_option(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments[0] != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.resize(std::min<size_t>(arguments.size(), 1));
+  arguments.emplace_back("--help");
+  return arguments;
 }
 
 }  // namespace
@@ -153,19 +158,22 @@ const void* Commands::options_of(std::type_index type) const {
 }
 
 int Commands::refuse(const std::string& problem) const {
-  std::fprintf(stderr, "vfrail: %s\nRun with --help for more information.\n", escaped(problem).c_str());
+  std::cerr << "vfrail: " << escaped(problem) << "\nRun with --help for more information.\n";
   return 2;
 }
 
 std::optional<int> Commands::parse(std::vector<std::string> arguments,
                                    const std::vector<std::string>& daemon) {
   const CommandText all = text();
+  arguments = with_help_as_option(std::move(arguments));
   const CommandText* named = arguments.empty() ? nullptr : find_command(all, arguments[0]);
   if (named != nullptr) arguments = with_options_of(daemon, std::move(arguments), option_names(*named));
   if (!arguments.empty() && !arguments[0].starts_with("-") && named == nullptr) {
     std::vector<std::string> known;
     for (const CommandText& command : all.commands) known.push_back(command.name);
-    return refuse("\"" + arguments[0] + "\" is not a command" + suggestion(arguments[0], known));
+    const std::string other = command_of_other_program(arguments[0], "vfrail");
+    return refuse("\"" + arguments[0] + "\" is not a command" +
+                  (other.empty() ? suggestion(arguments[0], known) : other));
   }
   try {
     app_->parse(
@@ -178,7 +186,8 @@ std::optional<int> Commands::parse(std::vector<std::string> arguments,
     return refuse(named->name + ": \"" + name + "\" is not an option" +
                   suggestion(name, option_names(*named)));
   } catch (const CLI::ParseError& error) {
-    return app_->exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app_->exit(error);
+    return refuse(usage_in_words(error, named, arguments));
   }
   return std::nullopt;
 }

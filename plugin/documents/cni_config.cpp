@@ -34,7 +34,9 @@ bool is_network_name(const std::string& name) {
 Result<> check_heading(ObjectReader& reader) {
   const std::string version = TRY(reader.text("cniVersion")).value_or("");
   if (!version.empty() && std::find(versions().begin(), versions().end(), version) == versions().end())
-    return reader.error("cniVersion", must_be_one_of(versions(), version));
+    return reader.error(
+        "cniVersion",
+        "\"" + version + "\" is not a known version of the CNI specification: " + joined(versions()));
   const auto name = TRY(reader.text("name"));
   if (name && !is_network_name(*name))
     return reader.error(

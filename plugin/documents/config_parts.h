@@ -2,7 +2,7 @@
 // interprets them. Pure.
 #pragma once
 
-#include "common/errors/error_id.h"
+#include "common/errors/warning.h"
 #include "plugin/documents/documents.h"
 
 #include <string>
@@ -16,16 +16,13 @@ struct ConfigPart {
 };
 
 struct FoundConfig {
-  std::vector<ConfigPart> parts;      // in the order of the file; policies behind the others
-  std::vector<std::string> warnings;  // of the objects around them, each with its id
-  std::vector<std::string> mistakes;  // warnings that make a selection wider than it was written
-  std::vector<std::string> notes;     // what was taken, where there was a choice
+  std::vector<ConfigPart> parts;   // in the order of the file; policies behind the others
+  std::vector<Warning> warnings;   // of the objects around them
+  std::vector<std::string> notes;  // what was taken, where there was a choice
 
-  void warn(const std::string& text, ErrorId id) { warnings.push_back(text_with_id(text, id)); }
-  void mistake(const std::string& text) {
-    warn(text, ErrorId::config_mistake);
-    mistakes.push_back(warnings.back());
-  }
+  void warn(const std::string& text, ErrorId id) { warnings.push_back({text, id}); }
+  // What makes a selection wider than it was written.
+  void mistake(const std::string& text) { warn(text, ErrorId::config_mistake); }
 };
 
 // `policy_prefix` is that of the resources of SriovNetworkNodePolicies.

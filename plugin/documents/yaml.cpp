@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <unordered_map>
@@ -44,6 +45,40 @@ Size size_of(const Json& value) {
     }
   }
   return out;
+}
+
+// A TAB that indents a line, of which yaml-cpp says only what it misses then. In the lines about the failure
+// alone: elsewhere it can be text.
+std::optional<YAML::Mark> find_tab(std::string_view text, int failed_line) {
+  constexpr int kAround = 1;
+  YAML::Mark at = YAML::Mark::null_mark();
+  at.line = 0;
+  while (!text.empty() && at.line <= failed_line + kAround) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::string_view indent = line.substr(0, line.find_first_not_of(" \t-"));
+    at.column = static_cast<int>(std::min(indent.find('\t'), line.size()));
+    if (at.line >= failed_line - kAround && indent.find('\t') != std::string_view::npos) return at;
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    ++at.line;
+  }
+  return std::nullopt;
+}
+
+// yaml-cpp's messages that name what its scanner misses, not what a person has done.
+std::string in_words(const std::string& failure) {
+  static const std::map<std::string, const char*> kWords = {
+      {"end of map not found",
+       "it does not fit the keys above it: write the keys of one object in one column"},
+      {"end of sequence not found",
+       "it does not fit the list above it: write each \"- \" of a list in one column"},
+      {"end of map flow not found", "a '{' that has no '}', or a comma is missing before this"},
+      {"end of sequence flow not found", "a '[' that has no ']', or a comma is missing before this"},
+      {"illegal map value",
+       "a ':' where none can be: a text with \": \" needs quotes, and keys of one object are in one column"},
+      {"unknown token", "a character that begins no value: a text with it needs quotes"},
+  };
+  const auto known = kWords.find(failure);
+  return known == kWords.end() ? failure : known->second;
 }
 
 // Builds the values from yaml-cpp's events. `open_` holds the lists and objects being filled, outermost
@@ -246,7 +281,9 @@ Result<std::vector<Json>> read_yaml(std::string_view text, TextLines lines) {
   } catch (const Refused& refused) {
     return fault(refused.text);
   } catch (const YAML::Exception& failure) {
-    return fault(builder.place(failure.mark) + ": " + failure.msg);
+    if (const auto tab = find_tab(text, failure.mark.line))
+      return fault(builder.place(*tab) + ": a TAB in the indentation, where YAML takes blanks alone");
+    return fault(builder.place(failure.mark) + ": " + in_words(failure.msg));
   }
   return std::move(builder.documents);
 }

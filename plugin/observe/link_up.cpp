@@ -27,8 +27,8 @@ Result<> LinksUp::set_up(const std::string& name) {
       .in(denied ? "it cannot be brought up without the capability NET_ADMIN" : "it cannot be brought up");
 }
 
-std::vector<std::string> LinksUp::follow(const Pools& pools) {
-  std::vector<std::string> out;
+std::vector<Warning> LinksUp::follow(const Pools& pools) {
+  std::vector<Warning> out;
   std::set<std::string> brought_up;  // which several resources can share
   each_shared_link(pools, [&](const Pool& pool, const PoolDevice& device, const Netdev& netdev) {
     const std::string key = device.id() + " " + netdev.name;
@@ -46,8 +46,7 @@ std::vector<std::string> LinksUp::follow(const Pools& pools) {
       }
       why = done.error().text;
     }
-    std::string text = describe_down_link(pool, device, why);
-    if (!text.empty()) out.push_back(std::move(text));
+    if (auto down = describe_down_link(pool, device, why)) out.push_back(*std::move(down));
   });
   return out;
 }

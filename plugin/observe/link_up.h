@@ -3,6 +3,7 @@
 // each interface: whoever sets it down after it was up has a reason. Changes nothing else.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/kernel/kernel.h"
 #include "common/log.h"
 #include "plugin/device/match/pools.h"
@@ -21,7 +22,7 @@ class LinksUp {
 
   // A warning for each Ethernet device that is shared and whose interface stays down, with the reason if it
   // was to be set up. What fails is tried again the next time.
-  std::vector<std::string> follow(const Pools& pools);
+  std::vector<Warning> follow(const Pools& pools);
 
  private:
   Result<> set_up(const std::string& name);

@@ -172,7 +172,7 @@ void Daemon::report_config() {
   for (const std::string& note : options_.config.now().notes) log_.info("configuration", {{"note", note}});
   for (const SkippedEntry& entry : options_.config.now().skipped)
     log_.error("a resource is not served, its entry in the configuration is faulty; the others are served",
-               {{"reason", entry.reason}, {"id", id_text(entry.id)}});
+               {{"reason", entry.reason}, {"resource", entry.resource}, {"id", id_text(entry.id)}});
   remark({"configuration", options_.config.now().warnings});
 }
 
@@ -242,7 +242,8 @@ void Daemon::find_orphans(Time asked, Time now) {
       options_.cni_state_dir.empty() ? Result<AttachedDevices>(AttachedDevices()) : attachments.owners();
   Remark unreadable{"attachments", {}};
   if (!owners)
-    unreadable.texts.push_back("cannot read which devices are attached: " + owners.error().text_with_id());
+    unreadable.warnings.push_back(
+        {"cannot read which devices are attached: " + owners.error().text, owners.error().id()});
   remark(unreadable);
   const bool knows_attached = owners.ok() && !options_.cni_state_dir.empty();
   if (knows_attached && options_.care_for_freed) {
@@ -255,9 +256,8 @@ void Daemon::find_orphans(Time asked, Time now) {
   Remark orphaned{"orphaned", {}};
   for (const auto& [id, what] : advertised_.orphans()) {
     const auto owner = advertised_.attached().find(id);
-    orphaned.texts.push_back(orphan_text(id + " " + what, owner == advertised_.attached().end()
-                                                              ? ""
-                                                              : describe_owner(attachments, owner->second)));
+    orphaned.warnings.push_back(describe_orphan(
+        id, what, owner == advertised_.attached().end() ? "" : describe_owner(attachments, owner->second)));
   }
   remark(orphaned);
   // A sweep would leave alone again what it has left alone.
@@ -267,7 +267,9 @@ void Daemon::find_orphans(Time asked, Time now) {
 void Daemon::sweep() {
   if (options_.sweep_program.empty() || sweep_) return;
   auto run = SweepRun::start(options_.sweep_program);
-  if (!run) return remark({"sweep", {"cannot release orphaned attachments: " + run.error().text_with_id()}});
+  if (!run)
+    return remark(
+        {"sweep", {{"cannot release orphaned attachments: " + run.error().text, run.error().id()}}});
   remark({"sweep", {}});
   sweep_.emplace(*std::move(run));
 }
@@ -300,7 +302,7 @@ Daemon::Time Daemon::latest_whole_scan(Time now) const {
 }
 
 void Daemon::remark(const Remark& remark) {
-  remarks_.set(remark.topic, remark.texts, steady_clock::now(), remark.level, log_);
+  remarks_.set(remark.topic, remark.warnings, steady_clock::now(), remark.level, log_);
 }
 
 // Each turn of the loop, so it is also the heartbeat.

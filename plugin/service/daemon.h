@@ -52,7 +52,7 @@ class Daemon {
     // ids of all devices that the node has, null if the node was read after kubelet was asked. Returns what
     // there is to say about the CDI specs. Runs on the owner thread.
     using CareForSpecs =
-        std::function<std::vector<std::string>(const DevicesInUse&, const std::set<std::string>* there)>;
+        std::function<std::vector<Warning>(const DevicesInUse&, const std::set<std::string>* there)>;
     CareForSpecs care_for_specs = {};
     // The same, when it is also known which devices vfrail-cni's records name. `asked`: when kubelet was.
     // Returns when it has to be asked again.

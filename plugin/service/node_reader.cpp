@@ -28,8 +28,8 @@ Result<Pools> NodeReader::read(const Config& config, const Changed& changed) {
   TRY(add_unclean(sys_, cni_state_dir_, inventory));
   Pools pools = match(config, inventory);
   pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
-  for (std::string& gap : find_devlink_gaps(sys_, config)) pools.warnings.push_back(std::move(gap));
-  for (std::string& gap : find_ddp_gaps(config, inventory)) pools.warnings.push_back(std::move(gap));
+  for (Warning& gap : find_devlink_gaps(sys_, config)) pools.warnings.push_back(std::move(gap));
+  for (Warning& gap : find_ddp_gaps(config, inventory)) pools.warnings.push_back(std::move(gap));
   return pools;
 }
 

@@ -188,7 +188,7 @@ Result<Pools> read_pools(NodeReader& node, const Config& config, const Changed& 
   // What a scan of a thousand functions needs is several times what stays.
   ::malloc_trim(0);
   if (!pools) return pools;
-  for (std::string& warning : links.follow(*pools)) pools->warnings.push_back(std::move(warning));
+  for (Warning& warning : links.follow(*pools)) pools->warnings.push_back(std::move(warning));
   return pools;
 }
 
@@ -255,7 +255,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
            remove_specs_of_gone_devices(places.cdi_dir, {*there, in_use, sys, places.run_dir}))
         log.info("a CDI spec is removed, its device is gone and no container has it", {{"file", name}});
     }
-    return unread_spec_texts(places.cdi_dir, in_use);
+    return warn_of_unread_specs(places.cdi_dir, in_use);
   };
   FreedFiles freed({.run_dir = places.run_dir, .device_info_dir = places.device_info_dir});
   const auto care_for_freed = [&](const DevicesInUse& in_use, const AttachedDevices& attached,

@@ -43,7 +43,8 @@ void check_config(const Config& config) {
   }
   std::sort(names.begin(), names.end());
   MUST(std::adjacent_find(names.begin(), names.end()) == names.end());
-  for (const std::string& warning : config.warnings) MUST(warning.find(" [VF-CONFIG-") != std::string::npos);
+  for (const Warning& warning : config.warnings)
+    MUST(warning.line().find(" [VF-CONFIG-") != std::string::npos);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ class Site {
     return [this](const DevicesInUse& in_use, const std::set<std::string>* there) {
       if (there != nullptr)
         (void)remove_specs_of_gone_devices(node_.cdi_dir(), {*there, in_use, sys_, node_.run_dir()});
-      return std::vector<std::string>();
+      return std::vector<Warning>();
     };
   }
   void prepare() {

@@ -60,7 +60,8 @@ check 'ADD'                              cni ADD a $A "$GUID_A"
 in_pod a ip link add link net1 name child type ipoib pkey 0x8001
 in_pod a bash -c 'echo connected > /sys/class/net/net1/mode'
 in_pod a ip link set net1 down
-in_pod a ip link set net1 name other
+in_pod a ip link set net1 name other mtu 1280 multicast off
+in_pod a ip link set other up
 check 'DEL'                              cni DEL a $A "$GUID_A"
 check '  and no child remains'           lacks 'child' in_pod a ip -o link
 ip netns del a

@@ -129,7 +129,7 @@ TEST_CASE("zsh and fish accept their scripts, and fish offers the same words") {
     CHECK(zsh.status == 0);
     CHECK(zsh.output.find("function") != std::string::npos);
   }
-  CHECK(run_in_shell("vfrail completion zsh").output.find(":ID:(VF-INVALID-INPUT ") != std::string::npos);
+  CHECK(run_in_shell("vfrail completion zsh").output.find(":TEXT:(VF-INVALID-INPUT ") != std::string::npos);
   const auto fish = [](const std::string& words) {
     const ShellOutcome outcome = run_in_shell(
         "vfrail completion fish > script.fish && HOME=$PWD fish --no-config -c "

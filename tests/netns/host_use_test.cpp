@@ -65,7 +65,7 @@ TEST_CASE("A device is refused when an interface above it carries the default ro
 TEST_CASE("A member of a bridge is refused with the bridge's name, and attached when hostUse allows it") {
   const Used node;
   shell("ip link add br9 type bridge && ip link set vf1 master br9");
-  node.refused(node.config(), 102, "the host uses it: vf1 is a member of br9 (a bridge)");
+  node.refused(node.config(), 102, "the host uses it: part of br9 (a bridge)");
   node.attached_and_detached(node.config().set("hostUse", "allow"));
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("A device is refused when an interface above it is a member of a bridg
   shell("ip link add mv1 link vf1 type macvlan && ip link add br9 type bridge && ip link set mv1 master br9");
   write_tree(node.path("root"),
              "sys/class/net/vf1/upper_mv1 -> ../mv1\nsys/class/net/mv1/upper_br9 -> ../br9\n");
-  node.refused(node.config(), 102, "the host uses it: mv1, above vf1, is a member of br9 (a bridge)");
+  node.refused(node.config(), 102, "the host uses it: mv1, above vf1, is part of br9 (a bridge)");
 }
 
 TEST_CASE("A device in a VRF is attached, because a VRF does not own it") {

@@ -100,7 +100,7 @@ TEST_CASE("Without NET_ADMIN the interface stays down, and the log says what is 
   node.mount_net_of("self");
   const Program serve = node.serve({"setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", "--"});
   CHECK(logs(serve, "it cannot be brought up without the capability NET_ADMIN: "));
-  CHECK_THAT(serve.err(), Contains(kDown) && Contains("EPERM") && Contains("[VF-ADMIN-DOWN]"));
+  CHECK_THAT(serve.err(), Contains(kDown) && Contains("EPERM") && Contains(" id=VF-ADMIN-DOWN"));
   CHECK_FALSE(node.is_up());
 }
 

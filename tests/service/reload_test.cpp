@@ -129,7 +129,7 @@ TEST_CASE("bundles that lack a device are logged once, and again when others do"
   REQUIRE(site.kubelet.wait_for("nvidia.com/rails", 2, kDeadline));
   const std::string warning =
       "nvidia.com/rails: bundle-2 bundle-3 are incomplete: rail 0000:41:00.0 has no VF of that index in this "
-      "pool [VF-BUNDLE-INCOMPLETE]";
+      "pool resource=nvidia.com/rails device=\"bundle-2 bundle-3\" id=VF-BUNDLE-INCOMPLETE";
   CHECK(logs(program, warning));
   program.signal(SIGHUP);
   site.configure(rails("0", "0-3"));

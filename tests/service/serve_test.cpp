@@ -400,7 +400,8 @@ TEST_CASE(
   CHECK(logs(program,
              "rdma/hca shares 0000:21:10.0, whose interface vfrail-none2 is administratively down, "
              "and RDMA over Ethernet needs it up: " +
-                 why + " (ip link set vfrail-none2 up) [VF-ADMIN-DOWN]"));
+                 why +
+                 " (ip link set vfrail-none2 up) resource=rdma/hca device=0000:21:10.0 id=VF-ADMIN-DOWN"));
 }
 
 TEST_CASE("without knowing whether this is the host's network namespace serve says so") {
@@ -428,7 +429,8 @@ TEST_CASE("a device that the host uses is in the log with the reason, and a reso
   const std::string log = program.log();
   INFO(log);
   CHECK(log.find("eth2 carries the IPv4 default route (table main)") != std::string::npos);
-  CHECK(log.find("[VF-HOST-USES-DEVICE]") != std::string::npos);
+  CHECK(log.find(" id=VF-HOST-USES-DEVICE") != std::string::npos);
+  CHECK(log.find("[VF-") == std::string::npos);
   CHECK(logs(program, "no device of this node matches the resource resource=nvidia.com/uplink"));
 }
 

@@ -28,12 +28,12 @@ void add_members(std::vector<HostUseCase>& out) {
                    {{"vf0", "", "", master}, {master, kind}},
                    {},
                    {},
-                   {{Kind::member, "vf0 is a member of " + words}}});
+                   {{Kind::member, "part of " + words}}});
     out.push_back({"a VLAN on it is a member of a " + kind,
                    {{"vf0"}, {"vf0.5", "vlan", "vf0", master}, {master, kind}},
                    {},
                    {},
-                   {{Kind::member, "vf0.5, above vf0, is a member of " + words}}});
+                   {{Kind::member, "vf0.5, above vf0, is part of " + words}}});
   }
 }
 
@@ -59,7 +59,7 @@ void add_vrfs(std::vector<HostUseCase>& out) {
        {{"vf0", "", "", "blue"}, {"blue", "vrf"}, {"vf0.5", "vlan", "vf0", "br0"}, {"br0", "bridge"}},
        {},
        {},
-       {{Kind::member, "vf0.5, above vf0, is a member of br0 (a bridge)"}}});
+       {{Kind::member, "vf0.5, above vf0, is part of br0 (a bridge)"}}});
 }
 
 void add_routes(std::vector<HostUseCase>& out) {
@@ -90,14 +90,14 @@ void add_routes(std::vector<HostUseCase>& out) {
        {{"vf0", "", "", "bond0"}, {"bond0", "bond"}},
        {{"bond0"}},
        {},
-       {{Kind::default_route, "bond0, the master of vf0, carries the IPv4 default route (table main)"},
-        {Kind::member, "vf0 is a member of bond0 (a bond)"}}});
-  out.push_back({"a default route over a VLAN of its bond",
-                 {{"vf0", "", "", "bond0"}, {"bond0", "bond"}, {"bond0.100", "vlan", "bond0"}},
-                 {{"bond0.100"}},
-                 {},
-                 {{Kind::default_route, "bond0.100, above vf0, carries the IPv4 default route (table main)"},
-                  {Kind::member, "vf0 is a member of bond0 (a bond)"}}});
+       {{Kind::default_route, "part of bond0 (a bond), which carries the IPv4 default route (table main)"}}});
+  out.push_back(
+      {"a default route over a VLAN of its bond",
+       {{"vf0", "", "", "bond0"}, {"bond0", "bond"}, {"bond0.100", "vlan", "bond0"}},
+       {{"bond0.100"}},
+       {},
+       {{Kind::default_route,
+         "part of bond0 (a bond), on which bond0.100 carries the IPv4 default route (table main)"}}});
   out.push_back({"a default route of somebody else's",
                  {{"vf0"}, {"eth9", "veth"}, {"br0", "bridge"}},
                  {{"eth9"}, {"br0"}},
@@ -118,8 +118,15 @@ void add_addresses(std::vector<HostUseCase>& out) {
                  {{"vf0", "", "", "bond0"}, {"bond0", "bond", "", "br0"}, {"br0", "bridge"}},
                  {},
                  {{"br0", "10.9.0.2/24"}},
-                 {{Kind::member, "vf0 is a member of bond0 (a bond)"},
-                  {Kind::address, "br0, above vf0, has address 10.9.0.2/24"}}});
+                 {{Kind::member, "part of bond0 (a bond), on which br0 has address 10.9.0.2/24"}}});
+  out.push_back(
+      {"the route and the address of its bond",
+       {{"vf0", "", "", "bond0"}, {"bond0", "bond"}},
+       {{"bond0"}},
+       {{"bond0", "10.9.0.2/24"}},
+       {{Kind::default_route,
+         "part of bond0 (a bond), which carries the IPv4 default route (table main) and has address "
+         "10.9.0.2/24"}}});
 }
 
 bool is_link_local(const std::string& address) {

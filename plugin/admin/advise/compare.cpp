@@ -93,13 +93,29 @@ bool has_key(const FoundConfig& found, const char* key) {
   });
 }
 
-Result<const ComparedPlugin*> find_plugin(const std::string& name) {
+// Those that the file is of, by its keys; or the one that `from` names.
+Result<std::vector<const ComparedPlugin*>> find_plugins(const CompareRequest& request,
+                                                        const FoundConfig& found) {
   std::vector<std::string> known;
+  std::vector<std::string> keys;
+  std::vector<const ComparedPlugin*> out;
   for (const ComparedPlugin& plugin : compared_plugins()) {
-    if (plugin.name == name) return &plugin;
+    const bool named = plugin.name == request.from || plugin.project == request.from;
+    const bool there = has_key(found, plugin.key);
+    if (named && !there)
+      return Error{
+          Errc::invalid, 0,
+          request.file + ": nothing of " + std::string(plugin.name) + ": there is no key " + plugin.key,
+          ErrorId::config_empty};
+    if (there && (named || request.from.empty())) out.push_back(&plugin);
     known.emplace_back(plugin.name);
+    keys.emplace_back(plugin.key);
   }
-  return Error{Errc::invalid, 0, "--from " + name + " is not one of " + joined(known),
+  if (!out.empty()) return out;
+  if (request.from.empty())
+    return Error{Errc::invalid, 0, request.file + ": there is no key " + joined(keys, ", ") + " in it",
+                 ErrorId::config_empty};
+  return Error{Errc::invalid, 0, "--from " + request.from + " is not one of " + joined(known),
                ErrorId::option_invalid};
 }
 
@@ -107,32 +123,26 @@ Result<const ComparedPlugin*> find_plugin(const std::string& name) {
 
 const std::vector<ComparedPlugin>& compared_plugins() {
   static const std::vector<ComparedPlugin> kPlugins = {
-      {"sriov-device-plugin", Peer::sriov_device_plugin, "resourceList"},
-      {"rdma-shared", Peer::rdma_shared, "configList"},
-      {"rdma-sriov", Peer::rdma_sriov, "mode"},
+      {"sriov-device-plugin", "sriov-network-device-plugin", Peer::sriov_device_plugin, "resourceList"},
+      {"rdma-shared", "k8s-rdma-shared-dev-plugin", Peer::rdma_shared, "configList"},
+      {"rdma-sriov", "k8s-rdma-sriov-dev-plugin", Peer::rdma_sriov, "mode"},
   };
   return kPlugins;
 }
 
 Result<std::string> compare(const CompareRequest& request, const std::vector<Document>& documents,
                             const PeerNode& node) {
-  const ComparedPlugin& plugin = *TRY(find_plugin(request.from));
   const FoundConfig found = TRY(find_config(documents, request.resource_prefix));
-  if (!has_key(found, plugin.key)) {
-    return Error{
-        Errc::invalid, 0,
-        request.file + ": nothing of " + std::string(plugin.name) + ": there is no key " + plugin.key,
-        ErrorId::config_empty};
-  }
+  const auto plugins = TRY(find_plugins(request, found));
   const Config config =
       TRY(parse_config(documents, {.file = request.file, .default_prefix = request.resource_prefix}));
   std::string out;
   line("The file runs unchanged: vfrail serve --config-file.", out);
   for (const SkippedEntry& entry : config.skipped) line("not served: " + entry.text(), out);
-  for (const std::string& warning : config.warnings) line("warning: " + warning, out);
+  for (const Warning& warning : config.warnings) line("warning: " + warning.line(), out);
   for (const std::string& gap : describe_ddp_reach(config)) line(gap, out);
-  for (const std::string& gap : find_ddp_gaps(config, node.inventory)) line("warning: " + gap, out);
-  compare_config(plugin.peer, config, node, out);
+  for (const Warning& gap : find_ddp_gaps(config, node.inventory)) line("warning: " + gap.line(), out);
+  for (const ComparedPlugin* plugin : plugins) compare_config(plugin->peer, config, node, out);
   return out;
 }
 

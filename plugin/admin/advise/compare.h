@@ -13,14 +13,15 @@ namespace vfrail::plugin {
 
 // What `--from` names.
 struct ComparedPlugin {
-  const char* name;  // "rdma-shared"
+  const char* name;     // "rdma-shared"
+  const char* project;  // whose name is taken, too: "k8s-rdma-shared-dev-plugin"
   Peer peer;
   const char* key;  // of its configuration: "configList"
 };
 const std::vector<ComparedPlugin>& compared_plugins();
 
 struct CompareRequest {
-  std::string from;
+  std::string from;             // empty: what the keys of the file say
   std::string file;             // for messages
   std::string resource_prefix;  // of resources without one
 };

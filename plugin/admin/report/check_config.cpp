@@ -37,13 +37,8 @@ void add_config(const Config& config, Findings& out) {
   out.has_config = true;
   for (const ResourceConfig& resource : config.resources) out.resources.insert(resource.resource());
   for (const SkippedEntry& entry : config.skipped) out.errors.push_back(entry.text());
-  const std::set<std::string> mistakes(config.mistakes.begin(), config.mistakes.end());
-  for (const std::string& warning : config.warnings) {
-    if (mistakes.contains(warning))
-      out.errors.push_back(warning);
-    else
-      out.warnings.push_back(warning);
-  }
+  for (const Warning& warning : config.warnings)
+    (warning.id == ErrorId::config_mistake ? out.errors : out.warnings).push_back(warning.line());
   out.notes.insert(out.notes.end(), config.notes.begin(), config.notes.end());
   for (std::string& note : describe_ddp_reach(config)) out.notes.push_back(std::move(note));
   const std::string text = config_in_words(config);

@@ -153,8 +153,11 @@ std::string config_in_words(const Config& config) {
 
 std::string network_in_words(const Network& network) {
   std::string out = "network " + network.name + "\n";
-  out += line("plugins",
-              network.types.empty() ? "of the file with its name on the node" : joined(network.types));
+  out +=
+      line("plugins",
+           network.types.empty()
+               ? "not in the definition: Multus takes the file in /etc/cni/net.d whose name is the network's"
+               : joined(network.types));
   if (!network.resource.empty()) out += line("resource", network.resource);
   return out;
 }

@@ -24,7 +24,7 @@ namespace vfrail::plugin {
 
 namespace {
 
-void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+void append(std::vector<Warning>& to, const std::vector<Warning>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
@@ -43,7 +43,7 @@ void find_warnings(const std::string& root, InspectFacts& facts) {
   if (facts.config) {
     append(facts.warnings, facts.config->warnings);
     for (const SkippedEntry& entry : facts.config->skipped)
-      facts.warnings.push_back("not served: " + entry.text());
+      facts.warnings.push_back({"not served: " + entry.reason, entry.id, entry.resource});
   }
   append(facts.warnings, facts.inventory.warnings);
   append(facts.warnings, facts.pools.warnings);

@@ -31,6 +31,11 @@ std::vector<Reason> without_config(const DeviceFacts& function) {
   std::vector<Reason> out;
   for (const HostUseFact& fact : function.host_use)
     out.push_back({ErrorId::host_uses_device, "the host uses it: " + fact.what, {}});
+  if (function.away())
+    out.push_back({ErrorId::host_not_visible,
+                   "its interface and RDMA device are in another network namespace: a pod has it, or this is "
+                   "not the host's namespace",
+                   {}});
   return out;
 }
 

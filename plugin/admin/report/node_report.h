@@ -2,6 +2,7 @@
 // its pods, and why it has none. Pure; decides nothing that match() has not decided.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "plugin/admin/report/hardware.h"
 #include "plugin/admin/report/pods.h"
 #include "plugin/device/config/config.h"
@@ -66,7 +67,7 @@ struct InspectFacts {
   HardwareById hardware;
   PodsById pods;
   std::vector<FunctionTrace> traces;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 struct NodeReport {

@@ -28,28 +28,29 @@ PodUse recorded_use(const Attachments& attachments, const std::string& device) {
 
 // Not without a configuration, which names the resources, and not of a captured tree.
 void ask_for_pods(const PodSources& sources, const Pools& pools, PodsById& out,
-                  std::vector<std::string>& warnings) {
+                  std::vector<Warning>& warnings) {
   if (!is_live(sources.root) || pools.pools.empty()) return;
   const std::string folder = sources.kubelet_root + "/pod-resources";
   std::error_code failed;
   if (!std::filesystem::exists(folder, failed)) {
     if (failed)
-      warnings.push_back(text_with_id(
-          "pod-resources API unavailable, pods are not shown: " + folder + ": " + failed.message(),
-          ErrorId::pod_resources));
+      warnings.push_back(
+          {"pod-resources API unavailable, pods are not shown: " + folder + ": " + failed.message(),
+           ErrorId::pod_resources});
     return;
   }
   const auto in_use = sources.ask_kubelet(sources.kubelet_root);
   if (in_use)
     add_allocated(pools, *in_use, out);
   else
-    warnings.push_back("pod-resources API unavailable, pods are not shown: " + in_use.error().text_with_id());
+    warnings.push_back(
+        {"pod-resources API unavailable, pods are not shown: " + in_use.error().text, in_use.error().id()});
 }
 
 }  // namespace
 
 PodsById find_pods(const PodSources& sources, const Pools& pools, const Inventory& inventory,
-                   std::vector<std::string>& warnings) {
+                   std::vector<Warning>& warnings) {
   PodsById out;
   ask_for_pods(sources, pools, out, warnings);
   add_attached(Attachments(cni_state_dir(sources.root)), inventory, out);

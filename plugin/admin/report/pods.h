@@ -1,6 +1,7 @@
 // Which pod has which device, by kubelet's answer and by vfrail-cni's records. Reads; never guesses.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/node/attachments.h"
 #include "common/result.h"
 #include "plugin/device/inventory/inventory.h"
@@ -39,7 +40,7 @@ struct PodSources {
 // Which pods have the devices: by kubelet, if this is a live node that has one, and by the records for
 // devices for which kubelet names no pod. What cannot be asked is a warning.
 PodsById find_pods(const PodSources& sources, const Pools& pools, const Inventory& inventory,
-                   std::vector<std::string>& warnings);
+                   std::vector<Warning>& warnings);
 
 // Adds what kubelet has allocated of the pools. Not of units that stand for every device of a pool, because
 // they show no device.

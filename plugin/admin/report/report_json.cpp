@@ -197,7 +197,7 @@ Json render_json(const NodeReport& report, const JsonParts& parts) {
   out.set("rdma_netns_mode", rdma_mode(facts.inventory));
   out.set("resources", std::move(resources)).set("devices", std::move(devices));
   out.set("unread", std::move(unread)).set("gpus", gpus_json(facts.inventory));
-  out.set("bonds", std::move(bonds)).set("warnings", Json(facts.warnings));
+  out.set("bonds", std::move(bonds)).set("warnings", Json(lines_of(facts.warnings)));
   if (parts.distances) out.set("distances", distances_json(facts.inventory, facts.pools));
   return out;
 }

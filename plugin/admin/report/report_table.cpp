@@ -104,15 +104,22 @@ const char* colour_of(DeviceState state) {
 // "not selected [2]"; without a configuration only what has a note has a state.
 std::string state_text(DeviceState state, const std::string& notes) {
   std::string out = state == DeviceState::unconfigured ? "" : name_of(state);
+  if (state == DeviceState::has_vfs) out = "PF with VFs";
   std::replace(out.begin(), out.end(), '_', ' ');
   return out + (out.empty() || notes.empty() ? "" : " ") + notes;
 }
 
-// "PF is eth0#3, want one of [eth0#0-2]" without what the device has, which its row shows: one note for all.
+// "PF is eth0#3, want one of [eth0#0-2]" without what the device has, where each has another: one note for
+// all.
 std::string general(const std::string& reason) {
+  static constexpr const char* kOfOne[] = {"PF is ",        "root device is ", "VF index is ",  "address is ",
+                                           "interface is ", "MAC address is ", "ACPI index is "};
   const size_t is = reason.find(" is ");
   const size_t want = reason.rfind(", want ");
   if (is == std::string::npos || want == std::string::npos || want < is) return reason;
+  const bool of_one = std::any_of(std::begin(kOfOne), std::end(kOfOne),
+                                  [&](const char* fact) { return reason.find(fact) != std::string::npos; });
+  if (!of_one) return reason;
   return reason.substr(0, is) + " does not match" + reason.substr(want);
 }
 
@@ -269,8 +276,9 @@ std::string footer(const NodeReport& report, const TableOptions& options,
                    const std::vector<std::string>& hidden) {
   std::vector<std::string> lines;
   if (!options.filtered) lines = summaries(report);
-  if (!hidden.empty()) lines.push_back("too narrow for " + joined(hidden) + ": -o wide shows all");
-  for (const std::string& warning : report.facts.warnings) lines.push_back("warning: " + warning);
+  if (!hidden.empty())
+    lines.push_back("hidden, the terminal is too narrow: " + joined(hidden) + "; -o wide shows all");
+  for (const Warning& warning : report.facts.warnings) lines.push_back("warning: " + warning.line());
   std::string out = lines.empty() ? "" : "\n";
   for (const std::string& line : lines) out += wrapped(escaped(line), options.terminal.width, 2) + "\n";
   return out;

@@ -120,8 +120,9 @@ std::string render_traces(const std::vector<FunctionTrace>& traces, const Invent
   std::string out;
   for (const FunctionTrace& traced : traces) {
     out += (out.empty() ? "" : "\n") + title(*traced.function);
-    out += "  " + (traced.pools.empty() ? std::string("in no pool") : "in " + joined(traced.pools)) + "\n";
-    if (!traced.nearest_miss.empty()) out += "  nearest miss: " + escaped(traced.nearest_miss) + "\n";
+    out +=
+        "  " + (traced.pools.empty() ? std::string("in no resource") : "in " + joined(traced.pools)) + "\n";
+    if (!traced.nearest_miss.empty()) out += "  nearest to a match: " + escaped(traced.nearest_miss) + "\n";
     for (const ResourceTrace& resource : traced.resources) out += resource_text(resource);
     for (const HostUseFact& fact : traced.function->host_use)
       out += "  the host uses it: " + escaped(fact.what) + "\n";

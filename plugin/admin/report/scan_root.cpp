@@ -40,13 +40,14 @@ Result<Inventory> scan_root(const std::string& root) {
   if (const auto attached = Attachments(state).owners())
     mark_attached(*attached, out);
   else
-    out.warnings.push_back("which devices are attached to pods is not known: " +
-                           attached.error().text_with_id());
+    out.warnings.push_back(
+        {"which devices are attached to pods is not known: " + attached.error().text, attached.error().id()});
   const auto read = add_unclean(sys, state, out);
   if (!read) {
-    out.warnings.push_back("which devices could not be restored after a pod is not known: " +
-                           read.error().text_with_id());
-    out.unclean_unread = out.warnings.back();
+    out.warnings.push_back(
+        {"which devices could not be restored after a pod is not known: " + read.error().text,
+         read.error().id()});
+    out.unclean_unread = out.warnings.back().line();
   }
   return out;
 }

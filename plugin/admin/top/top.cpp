@@ -79,7 +79,7 @@ class NodeReader {
   }
 
   Reading read_functions(const Inventory& inventory, const std::vector<DeviceFacts>& functions) {
-    std::vector<std::string> warnings;
+    std::vector<Warning> warnings;
     const Pools pools = config_ ? match(*config_, inventory) : Pools();
     const PodsById pods =
         find_pods({options_.root, options_.kubelet_root, ask_kubelet_}, pools, inventory, warnings);
@@ -110,9 +110,9 @@ class NodeReader {
   }
 
   // Once for as long as they stay the same.
-  void warn(const std::vector<std::string>& warnings) {
+  void warn(const std::vector<Warning>& warnings) {
     if (warnings == warned_) return;
-    for (const std::string& warning : warnings) std::cerr << "warning: " << escaped(warning) << "\n";
+    for (const Warning& warning : warnings) std::cerr << "warning: " << escaped(warning.line()) << "\n";
     warned_ = warnings;
   }
 
@@ -121,7 +121,7 @@ class NodeReader {
   const AskKubelet& ask_kubelet_;
   const SysRoot sys_;
   std::optional<std::set<std::string>> ids_;
-  std::vector<std::string> warned_;
+  std::vector<Warning> warned_;
   bool is_first_ = true;
 };
 

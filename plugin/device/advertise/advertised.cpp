@@ -20,20 +20,24 @@ std::string unread_text(const std::vector<UnreadDevice>& unread) {
 }
 
 // The functions that a selector names, but the host uses.
-std::vector<std::string> refusal_texts(const Pools& pools) {
-  std::vector<std::string> out;
+std::vector<Warning> find_refusals(const Pools& pools) {
+  std::vector<Warning> out;
   for (const LeftOut& function : pools.left_out) {
-    if (function.kind == LeftOut::Kind::host_use)
-      out.push_back(function.id + " is not advertised: " + joined(texts_of(function.reasons), "; ") + " [" +
-                    joined(ids_of(function.reasons)) + "]");
+    if (function.kind != LeftOut::Kind::host_use) continue;
+    std::vector<std::string> resources;
+    for (const Refusal& reason : function.reasons) {
+      if (!reason.resource.empty()) resources.push_back(reason.resource);
+    }
+    out.push_back({function.id + " is not advertised: " + joined(texts_of(function.reasons), "; "),
+                   ErrorId::host_uses_device, joined(resources), function.id});
   }
   return out;
 }
 
-std::vector<std::string> incomplete_texts(const std::vector<PublishedPool>& pools) {
-  std::vector<std::string> out;
+std::vector<Warning> find_incomplete(const std::vector<PublishedPool>& pools) {
+  std::vector<Warning> out;
   for (const PublishedPool& pool : pools) {
-    for (std::string& text : find_incomplete(*pool, pool.units())) out.push_back(std::move(text));
+    for (Warning& one : find_incomplete(*pool, pool.units())) out.push_back(std::move(one));
   }
   return out;
 }
@@ -79,7 +83,7 @@ bool Advertised::first_list_waits(const Pools& found, Time now) const {
 void Advertised::publish(Pools found, Time now) {
   listed_at_ = now;
   rest_ = rest_of(found);
-  remarks_ = {{"node", std::move(found.warnings)}, {"host use", refusal_texts(found), LogLevel::info}};
+  remarks_ = {{"node", std::move(found.warnings)}, {"host use", find_refusals(found), LogLevel::info}};
 
   const DevicesInUse* in_use = in_use_ ? &*in_use_ : nullptr;
   departures_.hold(found, published_, in_use, now);
@@ -87,7 +91,7 @@ void Advertised::publish(Pools found, Time now) {
   const auto settled = debounce_.settle(found.pools, now);
   published_.assign(std::make_move_iterator(found.pools.begin()), std::make_move_iterator(found.pools.end()));
 
-  remarks_.push_back({"bundles", incomplete_texts(published_)});
+  remarks_.push_back({"bundles", find_incomplete(published_)});
   if (departures_.wait_for_kubelet()) ask_at_ = now;
   for (const auto& later : {departures_.next(), settled}) {
     if (later) read_at_ = std::min(read_at_, *later);
@@ -131,11 +135,10 @@ bool Advertised::find_orphans(std::optional<AttachedDevices> attached, Time now)
   return more;
 }
 
-std::string orphan_text(const std::string& what, const std::string& owner) {
-  return text_with_id(
-      what + (owner.empty() ? "" : " (" + owner + ")") +
-          ", but kubelet has given it to no pod: run \"/opt/cni/bin/vfrail sweep --dry-run\" on the node",
-      ErrorId::orphaned_attachment);
+Warning describe_orphan(const std::string& device, const std::string& what, const std::string& owner) {
+  return {device + " " + what + (owner.empty() ? "" : " (" + owner + ")") +
+              ", but kubelet has given it to no pod: run \"/opt/cni/bin/vfrail sweep --dry-run\" on the node",
+          ErrorId::orphaned_attachment, "", device};
 }
 
 }  // namespace vfrail::plugin

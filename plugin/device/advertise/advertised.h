@@ -24,10 +24,10 @@
 
 namespace vfrail::plugin {
 
-// Sentences of one topic that hold now, for Remarks::set().
+// What holds now of one topic, for Remarks::set().
 struct Remark {
   const char* topic;
-  std::vector<std::string> texts;
+  std::vector<Warning> warnings;
   LogLevel level = LogLevel::warning;
 };
 
@@ -131,7 +131,8 @@ class Advertised {
   Time ask_at_{};
 };
 
-// What is attached, and to whom (empty: that is not known), although kubelet has given it to no pod.
-std::string orphan_text(const std::string& what, const std::string& owner);
+// What about the device is attached, and to whom (empty: that is not known), although kubelet has given it to
+// no pod.
+Warning describe_orphan(const std::string& device, const std::string& what, const std::string& owner);
 
 }  // namespace vfrail::plugin

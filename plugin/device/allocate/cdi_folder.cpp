@@ -143,19 +143,18 @@ std::vector<std::string> find_unread_specs(const std::string& folder,
   return out;
 }
 
-std::vector<std::string> unread_spec_texts(const std::string& folder, const DevicesInUse& in_use) {
+std::vector<Warning> warn_of_unread_specs(const std::string& folder, const DevicesInUse& in_use) {
   const auto is_device_in_use = [&](const std::string& id) {
     return std::any_of(in_use.resources.begin(), in_use.resources.end(),
                        [&](const auto& resource) { return resource.second.contains(id); });
   };
-  std::vector<std::string> out;
+  std::vector<Warning> out;
   for (const std::string& name : find_unread_specs(folder, is_device_in_use))
-    out.push_back(
-        text_with_id("no container runtime has read the CDI spec " + name +
-                         " since its device was allocated, so the pod probably has no device nodes; "
-                         "enable CDI in the runtime (containerd 2.0, or 1.7 with enable_cdi = true; "
-                         "CRI-O 1.23), or set --use-cdi=false",
-                     ErrorId::cdi_not_supported));
+    out.push_back({"no container runtime has read the CDI spec " + name +
+                       " since its device was allocated, so the pod probably has no device nodes; "
+                       "enable CDI in the runtime (containerd 2.0, or 1.7 with enable_cdi = true; "
+                       "CRI-O 1.23), or set --use-cdi=false",
+                   ErrorId::cdi_not_supported});
   return out;
 }
 

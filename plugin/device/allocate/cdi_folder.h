@@ -10,6 +10,7 @@
 #pragma once
 
 #include "common/container/cdi_spec.h"
+#include "common/errors/warning.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 #include "plugin/device/match/devices_in_use.h"
@@ -47,6 +48,6 @@ std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder,
 std::vector<std::string> find_unread_specs(const std::string& folder,
                                            const std::function<bool(const std::string& device_id)>& in_use);
 // A sentence for each of them, with the remedy.
-std::vector<std::string> unread_spec_texts(const std::string& folder, const DevicesInUse& in_use);
+std::vector<Warning> warn_of_unread_specs(const std::string& folder, const DevicesInUse& in_use);
 
 }  // namespace vfrail::plugin

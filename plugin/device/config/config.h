@@ -2,7 +2,7 @@
 // (plugin/device/config/formats).
 #pragma once
 
-#include "common/errors/error_id.h"
+#include "common/errors/warning.h"
 #include "common/result.h"
 
 #include <cstdint>
@@ -67,6 +67,9 @@ struct HealthPolicy {
   bool carrier = false;  // Ethernet: the PF's carrier
   bool guid = false;     // InfiniBand VFs: no GUID is set
   bool devlink = true;   // a devlink health reporter of the PF is in state "error"
+  // The configuration says so. Where devlink cannot be asked, only that is worth a warning: by default it is
+  // asked where it can be.
+  bool devlink_demanded = false;
 };
 
 // Which files about its networks a container gets (common/container/pod_folder.h). All false: none.
@@ -126,10 +129,10 @@ struct Config {
   std::optional<uint32_t> rescan_seconds;
   std::vector<ResourceConfig> resources;  // in the order of the file: the first that matches a device has it
   std::vector<SkippedEntry> skipped;      // the others are served, as sriov-network-device-plugin does
-  std::vector<std::string> warnings;      // unknown keys, and values that can never match; each with its id
-  // The part of `warnings` that are errors for `vfrail check-config`: what makes a selection wider than it
-  // was written, or empty for ever. `serve` accepts them, as the peers do.
-  std::vector<std::string> mistakes;
+  // Unknown keys, and values that can never match. Those with the id config_mistake are errors for `vfrail
+  // check-config`: what makes a selection wider than it was written, or empty for ever. `serve` accepts them,
+  // as the peers do.
+  std::vector<Warning> warnings;
   std::vector<std::string> notes;  // what was taken, where there was a choice
 };
 

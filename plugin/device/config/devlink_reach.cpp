@@ -51,27 +51,28 @@ bool misses_ddp_alone(const Selector& selector, const DeviceFacts& function) {
 
 }  // namespace
 
-std::vector<std::string> find_devlink_gaps(const SysRoot& sys, const Config& config) {
+std::vector<Warning> find_devlink_gaps(const SysRoot& sys, const Config& config) {
   if (sys.path("") == "/" || is_host_netns(sys).value_or(false)) return {};
-  std::vector<std::string> out;
+  std::vector<Warning> out;
   const auto add = [&](const std::string& without, const std::vector<std::string>& resources,
                        const std::string& remedy, ErrorId id) {
     if (resources.empty()) return;
-    out.push_back(text_with_id("devlink is not asked with --root " + sys.path("") +
-                                   " outside the host's network namespace, so that " + without + " for " +
-                                   joined(resources, ", ") + ": " + remedy,
-                               id));
+    out.push_back({"devlink is not asked with --root " + sys.path("") +
+                       " outside the host's network namespace, so that " + without + " for " +
+                       joined(resources, ", ") + ": " + remedy,
+                   id, joined(resources)});
   };
   add("health.devlink has no effect",
-      resources_that(config, [](const ResourceConfig& resource) { return resource.health.devlink; }),
-      "it needs hostNetwork: true; \"devlink\": false in health ends this line", ErrorId::devlink_not_asked);
+      resources_that(config, [](const ResourceConfig& resource) { return resource.health.devlink_demanded; }),
+      "it needs hostNetwork: true; without \"devlink\": true in health it is asked where it can be",
+      ErrorId::devlink_not_asked);
   add("ddpProfiles match no device", resources_with_ddp(config),
       "they need hostNetwork: true; without it select by pfNames or pciAddresses", ErrorId::config_doubtful);
   return out;
 }
 
-std::vector<std::string> find_ddp_gaps(const Config& config, const Inventory& inventory) {
-  std::vector<std::string> out;
+std::vector<Warning> find_ddp_gaps(const Config& config, const Inventory& inventory) {
+  std::vector<Warning> out;
   for (const ResourceConfig& resource : config.resources) {
     std::vector<std::string> ids;
     for (const DeviceFacts& function : inventory.functions) {
@@ -81,10 +82,10 @@ std::vector<std::string> find_ddp_gaps(const Config& config, const Inventory& in
       if (misses && reports_no_ddp(function, inventory)) ids.push_back(function.id.text());
     }
     if (!ids.empty())
-      out.push_back(text_with_id("ddpProfiles of " + resource.resource() + " do not match " + first_few(ids) +
-                                     ", whatever is loaded: the driver i40e does not report its DDP package "
-                                     "to devlink; select them by pfNames or pciAddresses",
-                                 ErrorId::config_doubtful));
+      out.push_back({"ddpProfiles of " + resource.resource() + " do not match " + first_few(ids) +
+                         ", whatever is loaded: the driver i40e does not report its DDP package "
+                         "to devlink; select them by pfNames or pciAddresses",
+                     ErrorId::config_doubtful, resource.resource()});
   }
   return out;
 }

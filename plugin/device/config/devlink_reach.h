@@ -3,6 +3,7 @@
 // devlink_get_from_attrs()).
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/node/sys_root.h"
 #include "plugin/device/config/config.h"
 #include "plugin/device/inventory/inventory.h"
@@ -12,12 +13,12 @@
 
 namespace vfrail::plugin {
 
-// A sentence if any of the resources needs devlink's health reporters and devlink cannot be queried, and one
-// if any selects by DDP packages.
-std::vector<std::string> find_devlink_gaps(const SysRoot& sys, const Config& config);
+// A sentence if the configuration demands devlink's health reporters (`"devlink": true`) and devlink cannot
+// be queried, and one if any resource selects by DDP packages.
+std::vector<Warning> find_devlink_gaps(const SysRoot& sys, const Config& config);
 // A sentence for each resource that selects by DDP packages, and would have functions whose driver does not
 // report them. sriov-network-device-plugin asks Intel's ddptool, which finds them.
-std::vector<std::string> find_ddp_gaps(const Config& config, const Inventory& inventory);
+std::vector<Warning> find_ddp_gaps(const Config& config, const Inventory& inventory);
 // Where no node is known: a sentence for each resource that selects by DDP packages.
 std::vector<std::string> describe_ddp_reach(const Config& config);
 

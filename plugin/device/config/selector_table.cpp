@@ -37,8 +37,7 @@ struct FieldText {
   const char* alias = "";
 };
 
-// Warns of each value for which `can_match` is false that it never matches. A list of nothing else is a
-// mistake: it selects nothing on any node.
+// A warning for each value that can never match; a list of nothing else is a mistake, it selects nothing.
 template <class CanMatch>
 void remark_values(SelectorInput& input, const char* key, const Texts& values, CanMatch can_match,
                    const char* wanted) {
@@ -53,12 +52,13 @@ void remark_values(SelectorInput& input, const char* key, const Texts& values, C
 Result<> parse_list(SelectorInput& input, const char* key, const SelectorForm& form, Texts& out) {
   Texts values = TRY(input.warnings.read_texts(input.reader, key));
   remark_values(input, key, values, form.can_match, form.wanted);
+  if (&form == &kNameForm) input.warnings.mark_patterns(input.reader, key, values);
   std::move(values.begin(), values.end(), std::back_inserter(out));
   return {};
 }
 
 std::string one_of(const Texts& values) {
-  constexpr size_t kShown = 3;  // lists of addresses can be long, so they are shortened
+  constexpr size_t kShown = 3;  // lists of addresses can be long
   Texts shown(values.begin(), values.begin() + static_cast<ptrdiff_t>(std::min(values.size(), kShown)));
   if (values.size() > kShown) shown.push_back(std::to_string(values.size() - kShown) + " more");
   return "one of [" + joined(shown, ", ") + "]";
@@ -68,9 +68,8 @@ bool contains(const Texts& values, const std::string& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// An empty pattern matches a device without an interface, as in k8s-rdma-shared-dev-plugin.
 bool any_matches(const Texts& patterns, const Texts& values) {
-  if (values.empty()) return contains(patterns, "");
+  if (values.empty()) return contains(patterns, "");  // no interface, as in k8s-rdma-shared-dev-plugin
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
     return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
       return ::fnmatch(pattern.c_str(), value.c_str(), FNM_NOESCAPE) == 0;
@@ -161,6 +160,7 @@ SelectorField ranges(const FieldText& words, const SelectorForm& name_form, Name
           return name_form.can_match(value.substr(0, value.find('#')));
         },
         name_form.wanted);
+    if (&name_form == &kPfNameForm) input.warnings.mark_patterns(input.reader, words.key, values);
     return {};
   };
   return out;

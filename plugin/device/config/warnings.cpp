@@ -1,6 +1,7 @@
 #include "plugin/device/config/warnings.h"
 
 #include "common/errors/error_id.h"
+#include "common/text.h"
 #include "plugin/device/config/selector_table.h"
 
 #include <algorithm>
@@ -67,10 +68,32 @@ bool is_selector_name(const std::string& key) {
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
+std::string selectors_beside(const ObjectReader& reader) {
+  std::vector<std::string> found;
+  for (const std::string& key : reader.unread()) {
+    if (is_selector_name(key)) found.push_back(key);
+  }
+  if (found.empty()) return "";
+  return "; " + joined(found) +
+         (found.size() == 1 ? " stands beside it and belongs into it"
+                            : " stand beside it and belong into it");
+}
+
 void ConfigWarnings::remark(const ObjectReader& reader, std::string_view key, std::string_view what,
                             ErrorId id) {
-  out_.warnings.push_back(text_with_id(where_ + ": " + reader.place(key) + ": " + std::string(what), id));
-  if (id == ErrorId::config_mistake) out_.mistakes.push_back(out_.warnings.back());
+  out_.warnings.push_back({where_ + ": " + reader.place(key) + ": " + std::string(what), id});
+}
+
+void ConfigWarnings::mark_patterns(const ObjectReader& reader, std::string_view key,
+                                   const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    if (value.find_first_of("*?[") != std::string::npos)
+      mistake(
+          reader, key,
+          "\"" + value + "\" is a pattern and can never match: " + std::string(key) +
+              " are compared as they are; use ifNames for patterns (of a device's own interface), or write "
+              "each name");
+  }
 }
 
 Result<std::vector<std::string>> ConfigWarnings::read_texts(ObjectReader& reader, std::string_view key) {

@@ -21,12 +21,15 @@ class ConfigWarnings {
   ConfigWarnings(std::string where, bool strict, Config& out)
       : where_(std::move(where)), strict_(strict), out_(out) {}
 
-  // "what" about the value of that key. A mistake is an error for check-config (Config::mistakes).
+  // "what" about the value of that key. A mistake is an error for check-config.
   void remark(const ObjectReader& reader, std::string_view key, std::string_view what,
               ErrorId id = ErrorId::config_doubtful);
   void mistake(const ObjectReader& reader, std::string_view key, std::string_view what) {
     remark(reader, key, what, ErrorId::config_mistake);
   }
+  // A mistake for each value that was written to match several names, where names are compared as they are.
+  void mark_patterns(const ObjectReader& reader, std::string_view key,
+                     const std::vector<std::string>& values);
   // A list of strings; empty if it is missing. A null in it counts as "", as in the peers, with a warning.
   Result<std::vector<std::string>> read_texts(ObjectReader& reader, std::string_view key);
   // One warning for each key that was never read from `reader` and that is not null; under strict the first
@@ -40,7 +43,10 @@ class ConfigWarnings {
   Config& out_;
 };
 
-// Whether `known` has the word exactly, including case.
+// Whether it is the name of a selector, including case.
 bool is_selector_name(const std::string& key);
+// "; vendors, isRdma stand beside it and belong into it": selectors among the keys that were not read, one
+// level too high. Empty: there are none.
+std::string selectors_beside(const ObjectReader& reader);
 
 }  // namespace vfrail::plugin

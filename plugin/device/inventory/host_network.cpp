@@ -34,7 +34,8 @@ constexpr size_t kMaxLineBytes = 4096;
 // Of one interface; more would add nothing about its use.
 constexpr size_t kMaxFacts = 32;
 
-void add_once(std::vector<std::string>& list, std::string item) {
+template <class Text>
+void add_once(std::vector<Text>& list, Text item) {
   if (list.size() >= kMaxFacts) return;
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(std::move(item));
 }
@@ -75,9 +76,7 @@ std::optional<uint32_t> hex(std::string_view text) {
   return value;
 }
 
-std::string unknown_routes(const std::string& what) {
-  return text_with_id(what, ErrorId::host_routes_unknown);
-}
+Warning unknown_routes(const std::string& what) { return {what, ErrorId::host_routes_unknown}; }
 
 std::optional<IpAddress> hex_ipv6(std::string_view digits, std::string_view prefix) {
   const auto length = hex(prefix);

@@ -2,6 +2,7 @@
 // host_use and pools decide what follows.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/kernel/kernel.h"
 #include "common/node/sys_root.h"
 
@@ -20,7 +21,7 @@ struct HostNetwork {
   // By interface: "address 10.0.0.5/24"; from files, which lack the address, "the connected network
   // 10.0.0.0/24".
   std::map<std::string, std::vector<std::string>> addresses;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 // Over netlink if there is a kernel to query, else from proc/1/net below the root, in little memory and in a

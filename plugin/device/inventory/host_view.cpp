@@ -53,7 +53,7 @@ std::string mark_unseen(const HostView& view, Inventory& inventory) {
   const std::string what = "this is not the host's network namespace: the interfaces of " +
                            first_few(view.unseen) + " cannot be seen, nor the host's routes and addresses; " +
                            kRemedy;
-  inventory.warnings.push_back(text_with_id(what, ErrorId::host_not_visible));
+  inventory.warnings.push_back({what, ErrorId::host_not_visible});
   return view.sees_interfaces ? std::string() : what;
 }
 

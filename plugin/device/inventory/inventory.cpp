@@ -161,11 +161,11 @@ void warn_of_unknown_nvlink(Inventory& out) {
     why = function.nvlink_unknown;
   }
   if (ids.empty()) return;
-  out.warnings.push_back(text_with_id("whether the NVLink switches are managed through " + first_few(ids) +
-                                          " is not known, so a resource may advertise what leads to no "
-                                          "network: " +
-                                          why,
-                                      ErrorId::permission_denied));
+  out.warnings.push_back({"whether the NVLink switches are managed through " + first_few(ids) +
+                              " is not known, so a resource may advertise what leads to no "
+                              "network: " +
+                              why,
+                          ErrorId::permission_denied, "", first_few(ids)});
 }
 
 // Reads devices again, with those that depend on them.
@@ -266,8 +266,8 @@ void add_unsettled(const Inventory& last, const FailedReporters& failed, std::se
 }
 
 // Of functions that were read again.
-Result<std::vector<std::string>> add_host_use(const SysRoot& sys, Kernel* host,
-                                              std::vector<DeviceFacts>& functions) {
+Result<std::vector<Warning>> add_host_use(const SysRoot& sys, Kernel* host,
+                                          std::vector<DeviceFacts>& functions) {
   std::vector<HostLinks> links(functions.size());
   std::set<std::string> names;
   for (size_t i = 0; i < functions.size(); ++i) {

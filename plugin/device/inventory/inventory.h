@@ -2,6 +2,7 @@
 // their facts. scan() reads and decides nothing.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/ids.h"
 #include "common/kernel/kernel.h"
 #include "common/node/attachment_record.h"
@@ -111,7 +112,7 @@ struct Inventory {
   std::string unclean_unread;  // why it is not known which devices are unclean; empty: it is
   bool rdma_cm = false;        // /dev/infiniband/rdma_cm exists
   bool vhost_net = false;      // /dev/vhost-net and /dev/net/tun exist
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 // `host` is the kernel of the host's network namespace, queried for routes and addresses; without it they are

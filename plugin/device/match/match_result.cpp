@@ -1,5 +1,6 @@
 #include "plugin/device/match/match_result.h"
 
+#include "common/text.h"
 #include "plugin/device/config/selector_table.h"
 #include "plugin/device/match/pools.h"
 #include "plugin/device/match/selector_match.h"
@@ -23,15 +24,20 @@ bool refuses(HostUse policy, HostUseFact::Kind kind) {
   return policy == HostUse::refuse || kind != HostUseFact::Kind::address;
 }
 
-const char* policy_name(HostUse policy) {
-  if (policy == HostUse::refuse) return "refuse";
-  return policy == HostUse::warn ? "warn" : "allow";
-}
-
-std::string say_refusal(const ResourceConfig& resource, const HostUseFact& fact) {
-  const char* uses =
-      fact.kind == HostUseFact::Kind::unseen ? ": the host may use it: " : ": the host uses it: ";
-  return resource.resource() + uses + fact.what + " (hostUse is \"" + policy_name(resource.host_use) + "\")";
+// Without the device's name, so that the members of one bond share the sentence.
+std::optional<Refusal> refuse_for_host(const ResourceConfig& resource, const DeviceFacts& function) {
+  std::vector<std::string> facts;
+  bool seen = false;
+  for (const HostUseFact& fact : function.host_use) {
+    if (!refuses(resource.host_use, fact.kind)) continue;
+    facts.push_back(fact.what);
+    seen = seen || fact.kind != HostUseFact::Kind::unseen;
+  }
+  if (facts.empty()) return std::nullopt;
+  return Refusal{ErrorId::host_uses_device,
+                 resource.resource() + ": left out, the host " + (seen ? "uses" : "may use") +
+                     " it: " + joined(facts, "; ") + " (hostUse: allow would advertise it)",
+                 resource.resource()};
 }
 
 std::optional<size_t> find_selector(const ResourceConfig& resource, const DeviceFacts& function) {
@@ -82,12 +88,10 @@ MatchResult evaluate(const ResourceConfig& resource, const DeviceFacts& function
     out.reasons.push_back(
         {ErrorId::manages_nvlink,
          resource.resource() +
-             ": the NVLink switches are managed through it (SW_MNG in its vital product data)"});
+             ": the NVLink switches are managed through it (SW_MNG in its vital product data)",
+         resource.resource()});
   }
-  for (const HostUseFact& fact : function.host_use) {
-    if (refuses(resource.host_use, fact.kind))
-      out.reasons.push_back({ErrorId::host_uses_device, say_refusal(resource, fact)});
-  }
+  if (auto refusal = refuse_for_host(resource, function)) out.reasons.push_back(*std::move(refusal));
   if (!out.reasons.empty()) out.kind = MatchKind::host_use;
   return out;
 }

@@ -1,5 +1,6 @@
 #include "plugin/device/match/pools.h"
 
+#include "common/text.h"
 #include "plugin/device/match/health.h"
 #include "plugin/device/match/match_result.h"
 
@@ -12,13 +13,17 @@ namespace {
 // Reasons of one function that are shown; with more resources these suffice.
 constexpr size_t kMaxReasons = 8;
 
-std::string describe_risk(const ResourceConfig& resource, const DeviceFacts& function,
-                          const HostUseFact& fact) {
-  return text_with_id(resource.resource() + " advertises " + function.address.text() +
-                          (fact.kind == HostUseFact::Kind::unseen ? ", which the host may use: "
-                                                                  : ", which the host uses: ") +
-                          fact.what + "; a pod that gets it takes it away from the host",
-                      ErrorId::host_device_offered);
+Warning describe_risk(const ResourceConfig& resource, const DeviceFacts& function) {
+  std::vector<std::string> facts;
+  bool seen = false;
+  for (const HostUseFact& fact : function.host_use) {
+    facts.push_back(fact.what);
+    seen = seen || fact.kind != HostUseFact::Kind::unseen;
+  }
+  return {resource.resource() + " advertises " + function.address.text() + ", which the host " +
+              (seen ? "uses" : "may use") + ": " + joined(facts, "; ") +
+              "; a pod that gets it takes it away from the host",
+          ErrorId::host_device_offered, resource.resource(), function.address.text()};
 }
 
 std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, const DeviceFacts& function) {
@@ -35,10 +40,8 @@ std::map<std::string, std::string> merge_extra(const ResourceConfig& resource, c
 
 void add_device(const ResourceConfig& resource, const Selector& selector, const DeviceFacts& function,
                 Pool& pool, Pools& out) {
-  if (!shares(resource)) {
-    for (const HostUseFact& fact : function.host_use)
-      out.warnings.push_back(describe_risk(resource, function, fact));
-  }
+  if (!shares(resource) && !function.host_use.empty())
+    out.warnings.push_back(describe_risk(resource, function));
   pool.devices.push_back(make_device(resource, selector, function));
 }
 
@@ -102,18 +105,18 @@ void warn_about_parents(const Inventory& inventory, Pools& out) {
     if (function.kind != FunctionKind::sub_function) continue;
     const auto parent = pool_of.find(function.address.text());
     if (parent == pool_of.end() || !pool_of.contains(function.id.text())) continue;
-    out.warnings.push_back(text_with_id(parent->second->resource() + " advertises " +
-                                            function.address.text() + ", whose sub-function " +
-                                            function.id.text() + " is advertised as well; a pod " +
-                                            "that gets the one takes the port of the other away",
-                                        ErrorId::port_offered_twice));
+    out.warnings.push_back(
+        {parent->second->resource() + " advertises " + function.address.text() + ", whose sub-function " +
+             function.id.text() + " is advertised as well; a pod " +
+             "that gets the one takes the port of the other away",
+         ErrorId::port_offered_twice, parent->second->resource(), function.address.text()});
   }
 }
 
 void warn_about_sharing(const Inventory& inventory, Pools& out) {
   for (const Pool& pool : out.pools) {
     if (const std::string fault = sharing_fault(pool, inventory); !fault.empty())
-      out.warnings.push_back(text_with_id(fault, ErrorId::rdma_exclusive_mode));
+      out.warnings.push_back({fault, ErrorId::rdma_exclusive_mode, pool.resource()});
   }
 }
 
@@ -123,11 +126,11 @@ void warn_about_vhost(const Config& config, const Inventory& inventory, Pools& o
     const bool wanted = std::any_of(resource.selectors.begin(), resource.selectors.end(),
                                     [](const Selector& selector) { return selector.need_vhost_net; });
     if (!wanted) continue;
-    out.warnings.push_back(text_with_id(
-        resource.resource() +
-            " has needVhostNet, but /dev/vhost-net or /dev/net/tun is not there, so containers get neither "
-            "(modprobe -a vhost_net tun)",
-        ErrorId::extra_node_missing));
+    out.warnings.push_back(
+        {resource.resource() +
+             " has needVhostNet, but /dev/vhost-net or /dev/net/tun is not there, so containers get neither "
+             "(modprobe -a vhost_net tun)",
+         ErrorId::extra_node_missing, resource.resource()});
   }
 }
 

@@ -69,7 +69,7 @@ struct Pools {
   std::set<std::string> port_devices;
   bool infiniband_ports =
       false;  // one of them has an InfiniBand port, whose state no event reports before 6.13
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 // A function as a device of that resource, by one of its selectors.

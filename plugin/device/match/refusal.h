@@ -12,6 +12,7 @@ namespace vfrail::plugin {
 struct Refusal {
   ErrorId id;
   std::string text;
+  std::string resource = {};  // that would have it, were the host not to use it
 
   bool operator==(const Refusal&) const = default;
 };

@@ -43,7 +43,7 @@ std::string say_miss(const ResourceTrace& resource, size_t selector, const std::
   }
   const std::string which =
       resource.selectors.size() > 1 ? " (selectors[" + std::to_string(selector) + "])" : std::string();
-  return resource.resource + which + ": all but " + joined(failed, "; ");
+  return resource.resource + which + ": it misses by " + joined(failed, "; ");
 }
 
 // The selector with the fewest failed fields, if some of its fields match: otherwise the sentence would only

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,10 @@ inline constexpr const char* kHostOutOfReach =
 using SharedLinkVisit = std::function<void(const Pool&, const PoolDevice&, const Netdev&)>;
 void each_shared_link(const Pools& pools, const SharedLinkVisit& visit);
 
-// A warning if the interface of a shared device is down; empty if that does not matter. `why`: the reason why
-// it stays down, or empty.
-std::string describe_down_link(const Pool& pool, const PoolDevice& device, const std::string& why);
+// A warning if the interface of a shared device is down; no value if that does not matter. `why`: the reason
+// why it stays down, or empty.
+std::optional<Warning> describe_down_link(const Pool& pool, const PoolDevice& device, const std::string& why);
 // The warnings of describe_down_link() for all shared pools, for a report.
-std::vector<std::string> find_links_down(const Pools& pools, Reach reach);
+std::vector<Warning> find_links_down(const Pools& pools, Reach reach);
 
 }  // namespace vfrail::plugin

@@ -118,16 +118,16 @@ size_t count_healthy(const std::vector<Unit>& units) {
       std::count_if(units.begin(), units.end(), [](const Unit& unit) { return unit.fault.empty(); }));
 }
 
-std::vector<std::string> find_incomplete(const Pool& pool, const std::vector<Unit>& units) {
+std::vector<Warning> find_incomplete(const Pool& pool, const std::vector<Unit>& units) {
   std::map<std::vector<PciAddress>, std::vector<std::string>> by_rails;
   for (const Unit& unit : units) {
     if (!unit.missing_rails.empty()) by_rails[unit.missing_rails].push_back(unit.id);
   }
-  std::vector<std::string> out;
+  std::vector<Warning> out;
   for (const auto& [rails, ids] : by_rails)
-    out.push_back(text_with_id(pool.resource() + ": " + first_few(ids) + (ids.size() == 1 ? " is" : " are") +
-                                   " incomplete: " + rails_have(rails) + " no VF of that index in this pool",
-                               ErrorId::bundle_incomplete));
+    out.push_back({pool.resource() + ": " + first_few(ids) + (ids.size() == 1 ? " is" : " are") +
+                       " incomplete: " + rails_have(rails) + " no VF of that index in this pool",
+                   ErrorId::bundle_incomplete, pool.resource(), first_few(ids)});
   return out;
 }
 

@@ -2,6 +2,7 @@
 // as its configuration says, a bundle pool one for each VF index. Pure.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "plugin/device/match/pools.h"
 
 #include <string>
@@ -28,6 +29,6 @@ std::vector<Unit> make_units(const Pool& pool);
 size_t count_healthy(const std::vector<Unit>& units);
 
 // A sentence for all bundles that lack the same devices: no device says that they are unhealthy.
-std::vector<std::string> find_incomplete(const Pool& pool, const std::vector<Unit>& units);
+std::vector<Warning> find_incomplete(const Pool& pool, const std::vector<Unit>& units);
 
 }  // namespace vfrail::plugin

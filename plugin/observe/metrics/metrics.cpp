@@ -106,7 +106,7 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
   out.sample({}, uint64_t{input.status->unread});
   out.gauge("vfrail_orphaned_devices", "Devices that are attached although kubelet gives them to no pod.");
   out.sample({}, uint64_t{input.status->orphaned});
-  out.gauge("vfrail_devices_left_out", "Functions of the node that are in no pool, by reason.");
+  out.gauge("vfrail_devices_left_out", "Functions of the node that are in no resource, by reason.");
   for (const auto kind : {LeftOut::Kind::has_vfs, LeftOut::Kind::no_driver, LeftOut::Kind::host_use,
                           LeftOut::Kind::not_selected}) {
     const auto found = input.status->left_out.find(kind);

@@ -15,12 +15,20 @@ void repeat(Remarks::Remark& remark, Remarks::Time time, Write write) {
   write();
 }
 
+std::vector<LogField> fields_of(const Warning& warning) {
+  std::vector<LogField> out;
+  if (!warning.resource.empty()) out.push_back({"resource", warning.resource});
+  if (!warning.device.empty()) out.push_back({"device", warning.device});
+  out.push_back({"id", id_text(warning.id)});
+  return out;
+}
+
 }  // namespace
 
-void Remarks::set(const std::string& topic, const std::vector<std::string>& now, Time time, LogLevel level,
+void Remarks::set(const std::string& topic, const std::vector<Warning>& now, Time time, LogLevel level,
                   Log& log) {
-  const auto write = [&](const std::string& text) {
-    level == LogLevel::info ? log.info(text) : log.warning(text);
+  const auto write = [&](const std::string& text, const std::vector<LogField>& fields) {
+    log.write(level == LogLevel::info ? LogLevel::info : LogLevel::warning, text, fields);
   };
   Topic& known = topics_[topic];
   for (auto& [text, remark] : known.remarks) {
@@ -28,13 +36,14 @@ void Remarks::set(const std::string& topic, const std::vector<std::string>& now,
     remark.holds = false;
   }
   size_t more = 0;
-  for (const std::string& text : now) {
-    const auto at = known.remarks.find(text);
+  for (const Warning& one : now) {
+    const std::string line = one.line();
+    const auto at = known.remarks.find(line);
     if (at != known.remarks.end()) {
-      repeat(at->second, time, [&] { write(text); });
+      repeat(at->second, time, [&] { write(one.text, fields_of(one)); });
     } else if (known.remarks.size() < kMost) {
-      known.remarks.emplace(text, Remark{time});
-      write(text);
+      known.remarks.emplace(line, Remark{time});
+      write(one.text, fields_of(one));
     } else {
       ++more;
     }
@@ -43,7 +52,7 @@ void Remarks::set(const std::string& topic, const std::vector<std::string>& now,
   std::erase_if(known.remarks,
                 [&](const auto& one) { return !one.second.holds && time - one.second.written >= kPause; });
   if (more > 0 && !known.too_many)
-    write("and " + std::to_string(more) + " more of this kind (" + topic + ")");
+    write("and " + std::to_string(more) + " more of this kind", {{"topic", topic}});
   known.too_many = more > 0;
 }
 

@@ -1,7 +1,8 @@
-// Remarks: sentences about the present state, for the log: each is logged when it begins to hold, and again
+// Remarks: warnings about the present state, for the log: each is logged when it begins to hold, and again
 // when it recurs after it had ended. Bounded in memory and in lines. Belongs to one thread.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/log.h"
 
 #include <chrono>
@@ -29,8 +30,7 @@ class Remarks {
 
   // `now` is all that holds of that topic: a remark that is not in it has ended. Of more than kMost the rest
   // is counted in one line.
-  void set(const std::string& topic, const std::vector<std::string>& now, Time time, LogLevel level,
-           Log& log);
+  void set(const std::string& topic, const std::vector<Warning>& now, Time time, LogLevel level, Log& log);
 
  private:
   struct Topic {

@@ -27,12 +27,23 @@ TEST_CASE("what the host uses a device for, by the table that both programs are 
 TEST_CASE("of a device with several interfaces the most important fact comes first") {
   CHECK(find_host_use({"a", "b"}, bond_and_route()) ==
         std::vector<HostUseFact>{{Kind::default_route, "b carries an IPv6 default route"},
-                                 {Kind::member, "a is a member of bond0 (a bond)"}});
+                                 {Kind::member, "part of bond0 (a bond)"}});
+}
+
+TEST_CASE("the members of one bond have one sentence, without their names") {
+  const HostLinks links = {{"a", {.master = "bond0"}},
+                           {"b", {.master = "bond0"}},
+                           {"bond0", {.kind = "bond", .default_routes = {"the IPv4 default route"}}}};
+  const auto of_a = find_host_use({"a"}, links);
+  CHECK(of_a == std::vector<HostUseFact>{
+                    {Kind::default_route, "part of bond0 (a bond), which carries the IPv4 default route"}});
+  CHECK(find_host_use({"b"}, links) == of_a);
+  CHECK(find_host_use({"a", "b"}, links) == of_a);
 }
 
 TEST_CASE("of a master whose kind is not known the name is said, and an unknown interface has no use") {
   CHECK(find_host_use({"a"}, {{"a", {.master = "m0"}}}) ==
-        std::vector<HostUseFact>{{Kind::member, "a is a member of m0"}});
+        std::vector<HostUseFact>{{Kind::member, "part of m0"}});
   CHECK(find_host_use({"a"}, {}).empty());
 }
 

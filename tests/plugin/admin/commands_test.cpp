@@ -1,11 +1,13 @@
 // plugin/admin/commands.h: what words say, and what vfrail can be asked for.
 #include "plugin/admin/commands.h"
 
+#include "common/command/command_words.h"
 #include "plugin/admin/doctor/doctor.h"
 #include "plugin/admin/plan/plan_command.h"
 #include "plugin/admin/report/inspect.h"
 #include "plugin/admin/top/top.h"
 #include "plugin/service/serve.h"
+#include "tests/plugin/admin/report/run.h"
 
 #include <algorithm>
 
@@ -95,4 +97,61 @@ TEST_CASE("the command line reference has every command with its options and cho
   // What the peers' DaemonSets have is taken, and not shown.
   const CommandText* serve = find_command(text, "serve");
   for (const OptionText& option : serve->options) CHECK(option.names.back() != "--logtostderr");
+}
+
+namespace {
+
+// What is printed for a wrong command line.
+std::string complaint(const std::vector<std::string>& words) {
+  const test::Run run = test::run([&] { return Commands().parse(words).value_or(-1); });
+  CHECK(run.code == 2);
+  return run.err.substr(0, run.err.find("\nRun with --help"));
+}
+
+}  // namespace
+
+TEST_CASE("every option with choices names them, and the nearest, in words of its own") {
+  size_t options = 0;
+  for (const CommandText& command : Commands().text().commands) {
+    if (command.name == "serve") continue;  // says it in its log
+    for (const OptionText& option : command.options) {
+      if (choices(option).empty()) continue;
+      ++options;
+      const std::string name = option.names.back();
+      CAPTURE(command.name, name);
+      const std::string wrong = choices(option).front() + "x";
+      const std::string text = complaint({command.name, name + "=" + wrong});
+      CHECK(text.find("vfrail: " + command.name + ": " + name + ": must be one of " + choices(option)[0]) ==
+            0);
+      CHECK(text.find("got \"" + wrong + "\"; did you mean \"") != std::string::npos);
+    }
+  }
+  CHECK(options > 6);
+}
+
+TEST_CASE("what is missing is named with what it is, and no short option for another is proposed") {
+  CHECK(complaint({"capture"}).find("vfrail: capture: DIR is missing (") == 0);
+  CHECK(complaint({"example"}).find("vfrail: example: --resource is missing (") == 0);
+  CHECK(complaint({"version", "-o", "json"}) == "vfrail: version: \"-o\" is not an option");
+  CHECK(complaint({"inspect", "-A"}) == "vfrail: inspect: \"-A\" is not an option");
+  CHECK(complaint({"example", "--resource", "a", "--gpus", "99"}).find("\"99\", which is not in range") !=
+        std::string::npos);
+  CHECK(complaint({"check-network"}) ==
+        "vfrail: \"check-network\" is not a command; it is one of vfrail-cni: vfrail-cni check-network");
+}
+
+TEST_CASE("help is a command, as in the other programs, and theirs know what is vfrail's") {
+  const auto help = [](const std::vector<std::string>& words) {
+    const test::Run run = test::run([&] { return Commands().parse(words).value_or(-1); });
+    CHECK(run.code == 0);
+    return run.out;
+  };
+  CHECK(help({"help"}) == help({"--help"}));
+  CHECK(help({"help", "inspect"}) == help({"inspect", "--help"}));
+  for (const CommandText& command : Commands().text().commands) {
+    const bool of_all = command.name == "version" || command.name == "completion" || command.name == "man" ||
+                        command.name == "explain";
+    INFO(command.name);
+    CHECK(command_of_other_program(command.name, "vfrail-cni").empty() == of_all);
+  }
 }

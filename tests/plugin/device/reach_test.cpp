@@ -16,18 +16,28 @@ using namespace vfrail;
 using namespace vfrail::plugin;
 
 TEST_CASE("devlink that cannot be queried is reported for the resources that need it") {
-  Config config;
-  config.resources.resize(2);
-  config.resources[0].name = "a";
-  config.resources[1].name = "b";
-  config.resources[1].health.devlink = false;
-  const auto gaps = find_devlink_gaps(SysRoot("/host"), config);
+  const auto config_with = [](const std::string& health) {
+    return *parse_config(R"({"resourceList":[{"resourceName":"a","selectors":{"vendors":["15b3"]})" + health +
+                             R"(},{"resourceName":"b","selectors":{"vendors":["8086"]}}]})",
+                         {.file = "c.json"});
+  };
+  const Config demanding = config_with(R"(,"health":{"devlink":true})");
+  const auto gaps = find_devlink_gaps(SysRoot("/host"), demanding);
   REQUIRE(gaps.size() == 1);
-  CHECK(gaps[0].find("has no effect for " + config.resources[0].resource()) != std::string::npos);
-  CHECK(gaps[0].find(config.resources[1].resource()) == std::string::npos);
-  CHECK(find_devlink_gaps(SysRoot("/"), config).empty());
-  config.resources[0].health.devlink = false;
-  CHECK(find_devlink_gaps(SysRoot("/host"), config).empty());
+  CHECK(gaps[0].text.find("has no effect for intel.com/a: ") != std::string::npos);
+  CHECK(find_devlink_gaps(SysRoot("/"), demanding).empty());
+  CHECK(find_devlink_gaps(SysRoot("/host"), config_with(R"(,"health":{"devlink":false})")).empty());
+}
+
+TEST_CASE("devlink that is asked by default is no warning where it cannot be asked") {
+  const std::string entry = R"({"resourceList":[{"resourceName":"a","selectors":{"vendors":["15b3"]})";
+  for (const char* health : {"", R"(,"health":{})", R"(,"health":{"port":false})"}) {
+    INFO(health);
+    const auto config = parse_config(entry + health + "}]}", {.file = "c.json"});
+    REQUIRE(config);
+    CHECK(config->resources.front().health.devlink);
+    CHECK(find_devlink_gaps(SysRoot("/host"), *config).empty());
+  }
 }
 
 TEST_CASE("DDP packages that devlink does not report are said for the resources that select by them") {
@@ -39,7 +49,7 @@ TEST_CASE("DDP packages that devlink does not report are said for the resources 
   CHECK(find_devlink_gaps(SysRoot("/"), *config).empty());
   const auto gaps = find_devlink_gaps(SysRoot("/host"), *config);
   REQUIRE(gaps.size() == 1);
-  CHECK(gaps[0].find("ddpProfiles match no device for intel.com/gtp: ") != std::string::npos);
+  CHECK(gaps[0].text.find("ddpProfiles match no device for intel.com/gtp: ") != std::string::npos);
   REQUIRE(describe_ddp_reach(*config).size() == 1);
   CHECK(describe_ddp_reach(Config()).empty());
 
@@ -60,7 +70,7 @@ TEST_CASE("DDP packages that devlink does not report are said for the resources 
   add("0000:5e:02.0", "iavf", "0000:5e:00.0");
   const auto of_driver = find_ddp_gaps(*config, inventory);
   REQUIRE(of_driver.size() == 1);
-  CHECK(of_driver[0].find("ddpProfiles of intel.com/gtp do not match 0000:5e:00.0 0000:5e:02.0") == 0);
+  CHECK(of_driver[0].text.find("ddpProfiles of intel.com/gtp do not match 0000:5e:00.0 0000:5e:02.0") == 0);
 }
 
 TEST_CASE("a CDI spec of a device in use that no runtime has read is found") {

@@ -2,6 +2,7 @@
 // message says that it is.
 #include "common/text.h"
 #include "plugin/device/config/formats/parse_config.h"
+#include "tests/plugin/mistakes.h"
 
 #include <catch2/catch.hpp>
 
@@ -89,13 +90,14 @@ TEST_CASE("an error within a ConfigMap has file, document, line and key") {
         "(line 11): unknown key; without it, more devices are selected than intended; did you mean "
         "\"vendors\"?");
   CHECK(error_of(kHead + with("config.json", "{\"resourceList\": oops}")) ==
-        "f.yaml: document 1 (ConfigMap b/a): data[\"config.json\"]: line 8, column 18: Invalid value.");
+        "f.yaml: document 1 (ConfigMap b/a): data[\"config.json\"]: line 8, column 18: no value: a comma too "
+        "many before it, or a text without quotes");
   CHECK(error_of(std::string(kHead) + "  config.json: \"\"\n")
             .find("data[\"config.json\"]: line 7: it is empty") != std::string::npos);
   const Config odd =
       parse(kHead + with("config.json",
                          R"({"resourceList":[{"resourceName":"x","selectors":{"vendors":["0x15b3"]}}]})"));
-  CHECK(odd.mistakes.at(0).find("selectors.vendors (line 8): \"0x15b3\" can never match") !=
+  CHECK(test::mistakes_of(odd).at(0).find("selectors.vendors (line 8): \"0x15b3\" can never match") !=
         std::string::npos);
 }
 
@@ -165,8 +167,9 @@ TEST_CASE("several documents are one configuration, in their order, and names ar
 
 TEST_CASE("a kind that is nearly a known one is named") {
   const Config config = parse(kHead + with("config") + "---\napiVersion: v1\nkind: Configmap\n");
-  CHECK(config.warnings == Texts{"f.yaml: document 2 (Configmap without a name): kind (line 11): ignored; "
-                                 "did you mean \"ConfigMap\"? [VF-CONFIG-DOUBTFUL]"});
+  CHECK(lines_of(config.warnings) ==
+        Texts{"f.yaml: document 2 (Configmap without a name): kind (line 11): ignored; "
+              "did you mean \"ConfigMap\"? [VF-CONFIG-DOUBTFUL]"});
 }
 
 TEST_CASE("SriovNetworkNodePolicies make the resources that their operator makes") {
@@ -243,8 +246,8 @@ TEST_CASE("a policy that cannot be converted is refused with document, line and 
 TEST_CASE("a policy that selects more or less than it states is a mistake") {
   const auto mistake = [](const std::string& spec) {
     const Config config = parse(policy("p", "  resourceName: a\n" + spec));
-    REQUIRE(config.mistakes.size() == 1);
-    return config.mistakes.front();
+    REQUIRE(test::mistakes_of(config).size() == 1);
+    return test::mistakes_of(config).front();
   };
   CHECK(mistake("  nicSelector: {}\n").find("spec.nicSelector (line 7): it selects by nothing") !=
         std::string::npos);
@@ -259,7 +262,7 @@ TEST_CASE("a policy that selects more or less than it states is a mistake") {
   const Config nodes =
       parse(policy("p", "  resourceName: a\n  nicSelector: {pfNames: [x]}\n  nodeSelector: {a: b}\n") +
             policy("q", "  resourceName: a\n  nicSelector: {pfNames: [y]}\n  nodeSelector: {a: c}\n"));
-  CHECK(nodes.mistakes.at(0).find(
+  CHECK(test::mistakes_of(nodes).at(0).find(
             "(SriovNetworkNodePolicy s/q): spec.nodeSelector (line 16): it is another") != std::string::npos);
   CHECK(
       parse(policy("p", "  resourceName: a\n  numVf: 2\n  nicSelector: {pfNames: [x]}\n")).warnings.size() ==

@@ -169,7 +169,7 @@ TEST_CASE("what network-operator could not render is refused with key and line")
   CHECK(error_of(host_device(start + "  ipam: |\n    {\"type\": \"static\", \"note\": \"it's\"}\n"))
             .find("a ' ends the text that network-operator makes of it") != std::string::npos);
   CHECK(error_of(host_device(start + "  ipam: |\n    {\n      \"type\": }\n")) ==
-        "spec.ipam: line 10, column 11: Invalid value.");
+        "spec.ipam: line 10, column 11: no value: a comma too many before it, or a text without quotes");
   CHECK(error_of(host_device(start + "  ipam: '{\"poolName\": \"p\"}'\n")) ==
         "spec.ipam (line 8): type (line 8): missing; it names the CNI plugin");
   CHECK(error_of(host_device(start + "  ipam: '[]'\n")) ==
@@ -207,9 +207,12 @@ TEST_CASE("a NetworkAttachmentDefinition has its plugins and its resource") {
 
 TEST_CASE("an error in a NetworkAttachmentDefinition has document, line and key") {
   const std::string where = "f.yaml: document 1 (NetworkAttachmentDefinition n): ";
-  CHECK(fault(definition("{\"type\": oops}")) == where + "spec.config: line 9, column 10: Invalid value.");
+  CHECK(fault(definition("{\"type\": oops}")) ==
+        where +
+            "spec.config: line 9, column 10: no value: a comma too many before it, or a text without quotes");
   CHECK(fault(definition("{\"cniVersion\": \"2.0\", \"type\": \"vfrail\"}"))
-            .find(where + "spec.config: cniVersion (line 9): must be one of 0.") == 0);
+            .find(where + "spec.config: cniVersion (line 9): \"2.0\" is not a known version of the CNI "
+                          "specification: 0.1.0") == 0);
   CHECK(fault(definition("{\"ipam\": {}}")) ==
         where + "spec.config: type (line 9): missing; it names the CNI plugin");
   CHECK(fault(definition("{\"type\": \"../x\"}")).find("must be the name of an executable") !=

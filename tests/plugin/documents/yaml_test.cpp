@@ -78,7 +78,8 @@ TEST_CASE("YAML: aliases and merge keys are expanded") {
 }
 
 TEST_CASE("YAML: an error has document, line and column") {
-  CHECK(error_of("a: [1\n") == "document 1: line 2, column 1: end of sequence flow not found");
+  CHECK(error_of("a: [1\n") ==
+        "document 1: line 2, column 1: a '[' that has no ']', or a comma is missing before this");
   CHECK(error_of("a: 1\n---\nb: [1\n").find("document 2: line 4, column 1: ") == 0);
   CHECK(error_of("a: 1\nb: 2\na: 3\n") == "document 1: line 3, column 1: the key \"a\" is already in line 1");
   CHECK(error_of("? [a]\n: b\n").find("a key that is a list or an object") != std::string::npos);
@@ -91,6 +92,17 @@ TEST_CASE("YAML: an error has document, line and column") {
   CHECK(error_of("a: *nobody\n").find("document 1: line 1, column 4: ") == 0);
   CHECK(error_of("\n\na: [1", {20, true}).find("document 1: line 22, ") == 0);
   CHECK(error_of("\n\na: [1", {20, false}).find("document 1: line 20: ") == 0);
+}
+
+TEST_CASE("what was written wrongly in YAML is named with its place, a TAB first") {
+  const std::string tab = ": a TAB in the indentation, where YAML takes blanks alone";
+  CHECK(error_of("a:\n  - b: 1\n\tc: 2\n") == "document 1: line 3, column 1" + tab);
+  CHECK(error_of("a:\n\t- b\n") == "document 1: line 2, column 1" + tab);
+  CHECK(error_of("resourceList:\n  - resourceName: a\n    selectors:\n  \tvendors: [x]\n") ==
+        "document 1: line 4, column 3" + tab);
+  // In a text it is none.
+  CHECK(error_of("a: |\n  \tb\nc: 1\nd: 2\ne: [1\n").find("TAB") == std::string::npos);
+  CHECK(error_of("a: b: c\n").find("a text with \": \" needs quotes") != std::string::npos);
 }
 
 TEST_CASE("YAML: a value that contains itself is refused") {

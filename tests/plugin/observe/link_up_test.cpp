@@ -43,7 +43,7 @@ TEST_CASE("the interface of a shared device is set up when it is first seen, and
   const auto warnings = links.follow(test::shared_pool(false));
   CHECK_FALSE(host.is_up());
   REQUIRE(warnings.size() == 1);
-  CHECK(warnings[0] ==
+  CHECK(warnings[0].line() ==
         "rdma/hca shares 0000:3b:00.0, whose interface eth0 is administratively down, and RDMA over Ethernet "
         "needs it up (ip link set eth0 up) [VF-ADMIN-DOWN]");
 }
@@ -74,20 +74,21 @@ TEST_CASE("an interface that cannot be set up is a warning with the reason, for 
   for (int scan = 0; scan < 2; ++scan) {
     CHECK(elsewhere.follow(test::shared_pool(false))
               .at(0)
-              .find("it cannot be brought up from here, which is not the host's") != std::string::npos);
+              .text.find("it cannot be brought up from here, which is not the host's") != std::string::npos);
   }
   LinksUp links(host.kernel.get(), host.log);
   for (int scan = 0; scan < 2; ++scan) {
     host.world.fail_call(host.world.calls() + 2, EPERM, test::FakeWorld::When::before);
     const auto warnings = links.follow(test::shared_pool(false));
     REQUIRE(warnings.size() == 1);
-    CHECK(warnings[0].find("it cannot be brought up without the capability NET_ADMIN: ") !=
+    CHECK(warnings[0].text.find("it cannot be brought up without the capability NET_ADMIN: ") !=
           std::string::npos);
-    CHECK(warnings[0].ends_with("[VF-ADMIN-DOWN]"));
+    CHECK(warnings[0].line().ends_with("[VF-ADMIN-DOWN]"));
     CHECK_FALSE(host.is_up());
   }
   host.world.fail_call(host.world.calls() + 2, EIO, test::FakeWorld::When::before);
-  CHECK(links.follow(test::shared_pool(false)).at(0).find("it cannot be brought up: ") != std::string::npos);
+  CHECK(links.follow(test::shared_pool(false)).at(0).text.find("it cannot be brought up: ") !=
+        std::string::npos);
   CHECK(links.follow(test::shared_pool(false)).empty());
   CHECK(host.is_up());
   Pools infiniband = test::shared_pool(false);

@@ -37,12 +37,14 @@ std::string ListEntry::place(const std::string& resource) const {
 
 Result<> ListEntry::read(const std::string& default_prefix, Parse parse) const {
   const size_t warnings = out_.warnings.size();
-  const size_t mistakes = out_.mistakes.size();
   std::string name;
   const auto read = read_entry(default_prefix, parse, name);
+  if (read) {
+    for (size_t i = warnings; i < out_.warnings.size(); ++i) out_.warnings[i].resource = name;
+  }
   if (read || options_.strict) return read;
-  out_.warnings.resize(warnings);  // the error is enough
-  out_.mistakes.resize(mistakes);
+  out_.warnings.erase(out_.warnings.begin() + static_cast<std::ptrdiff_t>(warnings),
+                      out_.warnings.end());  // the error is enough
   const ErrorId id = read.error().specific.value_or(ErrorId::config_invalid);
   out_.skipped.push_back({name, options_.file + ": " + read.error().text, id});
   return {};

@@ -24,6 +24,7 @@ Result<> restrict_to_type(ObjectReader& top, Selector& selector) {
 Result<> read_vfs(ObjectReader& top, ConfigWarnings& warnings, ResourceConfig& resource, Selector& selector) {
   resource.name = "vhca";
   auto names = TRY(warnings.read_texts(top, "pfNetdevices"));
+  warnings.mark_patterns(top, "pfNetdevices", names);
   if (!names.empty()) {
     selector.lists["pfNames"] = std::move(names);
     return {};
@@ -39,7 +40,9 @@ Result<> read_mode(ObjectReader& top, const ConfigOptions& options, Config& out)
   ConfigWarnings warnings(options.file, options.strict, out);
   const bool sriov = same_word(*mode, "sriov");
   if (!sriov && !same_word(*mode, "hca"))
-    warnings.remark(top, "mode", "\"" + *mode + "\" is neither hca nor sriov; it counts as hca");
+    warnings.mistake(
+        top, "mode",
+        "\"" + *mode + "\" is neither hca nor sriov; it counts as hca, which shares every RDMA device");
   ResourceConfig resource;
   resource.prefix = "rdma";
   resource.name = "hca";

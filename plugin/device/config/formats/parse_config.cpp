@@ -95,7 +95,6 @@ Result<Config> parse_parts(const std::vector<Document>& documents, const ConfigO
   FoundConfig found = TRY(find_config(documents, prefix_of_operator(options.default_prefix)));
   Config out;
   out.warnings = std::move(found.warnings);
-  out.mistakes = std::move(found.mistakes);
   out.notes = std::move(found.notes);
   for (const ConfigPart& part : found.parts) {
     ConfigOptions of_part = options;

@@ -45,6 +45,7 @@ Result<> read_health(ObjectReader& resource, HealthPolicy& out, ConfigWarnings& 
   TRY(read_flag(reader, "carrier", out.carrier));
   TRY(read_flag(reader, "guid", out.guid));
   TRY(read_flag(reader, "devlink", out.devlink));
+  out.devlink_demanded = out.devlink && reader.value("devlink") != nullptr;
   return warnings.unknown_keys(reader, KeyPlace::health);
 }
 

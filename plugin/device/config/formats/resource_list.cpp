@@ -97,7 +97,8 @@ Result<> parse_resource(ObjectReader& reader, ResourceConfig& out, ConfigWarning
   const Json* selectors = reader.value("selectors");
   if (selectors == nullptr) {
     return reader.error(
-        "selectors", "missing; must be an object or a list of objects ({} selects every network function)");
+        "selectors", "missing; must be an object or a list of objects ({} selects every network function)" +
+                         selectors_beside(reader));
   }
   out.selectors = TRY(parse_selectors(*selectors, "selectors", warnings));
   TRY(check_aux_types(reader, out));

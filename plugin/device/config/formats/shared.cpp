@@ -46,7 +46,8 @@ Result<std::vector<Selector>> parse_shared_selectors(ObjectReader& reader, Confi
     return reader.error("selectors",
                         "devices does not count there, and nothing else selects: write deviceIDs");
   if (names.empty() && empty)
-    return reader.error("selectors", "missing or empty; it says which RDMA devices are shared");
+    return reader.error("selectors",
+                        "missing or empty; it says which RDMA devices are shared" + selectors_beside(reader));
   if (!names.empty() && !empty)
     return reader.error("devices", "it cannot be combined with selectors, which has ifNames for it");
   if (!names.empty()) out.front().lists["ifNames"] = std::move(names);
@@ -63,7 +64,7 @@ Result<UnitKind> parse_unit(ObjectReader& reader) {
 Result<> parse_shared(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
   const auto units = TRY(reader.integer("rdmaHcaMax", 0, kMaxUnits));
   if (!units || *units == 0)
-    warnings.remark(reader, "rdmaHcaMax", "0 or missing: pods can ask for no unit of this resource");
+    warnings.mistake(reader, "rdmaHcaMax", "0 or missing: pods can ask for no unit of this resource");
   out.units = static_cast<uint32_t>(units.value_or(0));
   out.unit = TRY(parse_unit(reader));
   out.socket = out.name + ".sock";  // these two as the peer's

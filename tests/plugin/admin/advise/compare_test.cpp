@@ -49,8 +49,9 @@ TEST_CASE("A100 node: sriov-network-device-plugin has the uplink in hostdev, vfr
   const std::string text = text_of(compared("sriov-device-plugin", kHostdevPolicy, "a100_bond"));
   CHECK(contains(text, "sriov-network-device-plugin selects 0000:18:00.0 0000:4b:00.0 0000:b2:00.0"));
   CHECK(contains(text, "vfrail selects 0000:4b:00.0 0000:b2:00.0"));
-  CHECK(contains(
-      text, "- 0000:18:00.0: the host uses it: bond0, the master of eno1, carries the IPv4 default route"));
+  CHECK(contains(text,
+                 "- 0000:18:00.0: left out, the host uses it: part of bond0 (a bond), which carries the IPv4 "
+                 "default route"));
   // The fourth device of the report: its RDMA device is the bond's, below the other port.
   CHECK(contains(text, "perhaps 0000:18:00.1: not known: needs devlink's enable_rdma"));
   CHECK_FALSE(contains(text_of(compared("sriov-device-plugin", kHostdevPolicy, "a100_bond", "a.yaml", true)),
@@ -139,4 +140,16 @@ TEST_CASE("vfrail compare: exit codes") {
   CHECK(run({.from = "rdma-shared", .file = file, .root = tree.root()}).code == 2);
   CHECK(run({.from = "rdma-shared", .file = "/nowhere", .root = tree.root()}).code == 2);
   CHECK(run({.from = "sriov-device-plugin", .file = file, .root = "/nowhere"}).code == 1);
+}
+
+TEST_CASE("whose configuration it is is known by its keys, and by the project's name") {
+  const std::string shared =
+      R"({"configList":[{"resourceName":"a","rdmaHcaMax":3,"selectors":{"linkTypes":["infiniband"]}}]})";
+  const std::string named = text_of(compared("rdma-shared", shared, "a100_bond", "c.json"));
+  CHECK(text_of(compared("", shared, "a100_bond", "c.json")) == named);
+  CHECK(text_of(compared("k8s-rdma-shared-dev-plugin", shared, "a100_bond", "c.json")) == named);
+  CHECK(contains(text_of(compared("", kHostdevPolicy, "a100_bond")), "sriov-network-device-plugin selects"));
+  const auto none = compared("", R"({"resourceName":"a"})", "a100_bond", "c.json");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().text == "c.json: there is no key resourceList, configList, mode in it");
 }

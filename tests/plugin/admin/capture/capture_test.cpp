@@ -45,7 +45,7 @@ std::string outcome(const SysRoot& sys) {
     out += left.id + ":";
     // Addresses are other ones in the copy.
     for (const std::string& reason : texts_of(left.reasons))
-      out += " " + reason.substr(0, reason.find(" has address"));
+      out += " " + reason.substr(0, reason.find(" has "));
     out += "\n";
   }
   return out + std::to_string(inventory->gpus.size()) + std::to_string(inventory->lags.size());

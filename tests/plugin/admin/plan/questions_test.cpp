@@ -78,8 +78,8 @@ TEST_CASE("the six questions of an administrator are answered on his node") {
     answers(node.plan_text, "Later: VFs when pods of several tenants share the node");
     // What he did not know: whether the bond can be used this way.
     answers(node.plan_text,
-            "0000:18:00.0 (eno1, mlx5_bond_0): the host uses it: bond0, the master of eno1, carries the IPv4 "
-            "default route");
+            "0000:18:00.0 (eno1, mlx5_bond_0): the host uses it: part of bond0 (a bond), which carries the "
+            "IPv4 default route");
   }
   SECTION("3. After the deployment, how does a pod get RDMA?") {
     const std::string pod = node.example();

@@ -120,8 +120,7 @@ TEST_CASE("check-config exits with 2 for one faulty entry, and under strict with
   CHECK(result.out.find("intel.com/a") == 0);
   for (const char* odd :
        {R"({"resourceList":[{"resourceName":"a","selectors":{"vendors":["0x15b3","15b3"]}}]})",
-        R"({"resourceList":[{"resourceName":"a","selectors":{"pfNames":["p#3-1","p#0"]}}]})",
-        R"({"mode":"foo"})", R"({"configList":[{"resourceName":"a","devices":["x"],"rdmaHcaMax":0}]})"}) {
+        R"({"resourceList":[{"resourceName":"a","selectors":{"pfNames":["p#3-1","p#0"]}}]})"}) {
     CAPTURE(odd);
     options.files = {write(folder, odd)};
     options.strict = false;
@@ -130,6 +129,16 @@ TEST_CASE("check-config exits with 2 for one faulty entry, and under strict with
     CHECK(result.err.find("warning: ") == 0);
     options.strict = true;
     CHECK(run([&] { return check_config(options); }).code == 1);
+  }
+  options.strict = false;
+  for (const char* mistake :
+       {R"({"mode":"foo"})", R"({"configList":[{"resourceName":"a","devices":["x"],"rdmaHcaMax":0}]})",
+        R"({"resourceList":[{"resourceName":"a","selectors":{"pfNames":["ens*"]}}]})"}) {
+    CAPTURE(mistake);
+    options.files = {write(folder, mistake)};
+    result = run([&] { return check_config(options); });
+    CHECK(result.code == 2);
+    CHECK(result.err.find("error: ") == 0);
   }
 }
 

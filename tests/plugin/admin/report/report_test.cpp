@@ -53,7 +53,7 @@ struct ReportScene {
     facts.pools = match(*facts.config, facts.inventory);
     add_attached(attachments, facts.inventory, facts.pods);
     facts.hardware["0000:21:00.0"] = {"Intel Corporation", "82576 Gigabit Network Connection", 1000};
-    facts.warnings = {"something is odd"};
+    facts.warnings = {{"something is odd", ErrorId::config_doubtful}};
   }
   std::string table(const TableOptions& options = {
                         .terminal = {.width = 0, .colours = false, .utf8 = false}}) const {
@@ -71,12 +71,12 @@ TEST_CASE("the table is a tree with state, resource and pod, and has each reason
   CHECK(
       scene.table() ==
       R"(DEVICE          VF  NETDEV  RDMA    DRIVER  LINK          SPEED  NUMA  GPU  STATE             RESOURCE            POD           MODEL
-0000:21:00.0    -   eth0    -       igb     ether up      1G     0     -    has vfs [1]       -                   -             82576 Gigabit Network Connection
+0000:21:00.0    -   eth0    -       igb     ether up      1G     0     -    PF with VFs [1]   -                   -             82576 Gigabit Network Connection
 |-0000:21:10.0  0   eth2    mlx5_0  igbvf   ether ACTIVE  -      0     -    healthy           nvidia.com/hostdev  -             -
 |-0000:21:10.2  1   -       -       igbvf   ether         -      0     -    allocated         nvidia.com/hostdev  team/train-0  -
 |-0000:21:10.4  2   eth4    mlx5_2  igbvf   ether DOWN    -      0     -    healthy           nvidia.com/hostdev  -             -
 `-0000:21:10.6  3   eth5    mlx5_3  igbvf   ether ACTIVE  -      0     -    not selected [2]  -                   -             -
-0000:41:00.0    -   eth1    -       igb     ether up      -      1     -    has vfs [1]       -                   -             8086:10c9
+0000:41:00.0    -   eth1    -       igb     ether up      -      1     -    PF with VFs [1]   -                   -             8086:10c9
 |-0000:41:10.0  0   eth6    mlx5_4  igbvf   ether ACTIVE  -      1     -    healthy           nvidia.com/hostdev  -             -
 |-0000:41:10.2  1   eth7    mlx5_5  igbvf   ether ACTIVE  -      1     -    not selected [2]  -                   -             -
 |-0000:41:10.4  2   eth8    mlx5_6  igbvf   ether ACTIVE  -      1     -    not selected [2]  -                   -             -
@@ -89,7 +89,7 @@ nvidia.com/hostdev: 4 devices: 1 allocated, 3 healthy
 in no resource: 6 functions
 configuration: c.json
 RDMA network namespace mode: exclusive
-warning: something is odd
+warning: something is odd [VF-CONFIG-DOUBTFUL]
 )");
 }
 
@@ -166,7 +166,7 @@ TEST_CASE("a narrow table keeps device, state and resource, and names what it om
   for (const std::string& line : lines) CHECK(display_width(line) <= 60);
   CHECK(lines[0] == "DEVICE          NETDEV  STATE             RESOURCE");
   CHECK(lines[2] == "├─0000:21:10.0  eth2    healthy           nvidia.com/hostdev");
-  CHECK(table.find("\ntoo narrow for ") != std::string::npos);
+  CHECK(table.find("\nhidden, the terminal is too narrow: ") != std::string::npos);
   CHECK(scene.table({.terminal = {.width = 30, .colours = false, .utf8 = false}}).find("\x1b") ==
         std::string::npos);
 }
@@ -212,7 +212,7 @@ TEST_CASE("the JSON has each device with state, resources, reasons and pods, and
         R"(["nvidia.com/hostdev"])");
   CHECK(devices[9].find("host_use")->as_array()->size() == 1);
   CHECK(*json.find("rdma_netns_mode")->as_text() == "exclusive");
-  CHECK(*json.find("warnings")->as_array()->at(0).as_text() == "something is odd");
+  CHECK(*json.find("warnings")->as_array()->at(0).as_text() == "something is odd [VF-CONFIG-DOUBTFUL]");
 }
 
 TEST_CASE("a text is wrapped at blanks, and a word that is too long stays whole") {
@@ -231,7 +231,7 @@ TEST_CASE("control characters in names are escaped in the table, the explanation
   function.host_use.push_back({HostUseFact::Kind::address, "address of \x1b]0;x\x07"});
   scene.facts.pools = match(*scene.facts.config, scene.facts.inventory);
   scene.facts.pools.left_out.front().reasons.push_back({ErrorId::not_selected, "a \x1b[1m reason"});
-  scene.facts.warnings = {"a \x1b[1m warning"};
+  scene.facts.warnings = {{"a \x1b[1m warning", ErrorId::config_doubtful}};
   const auto traces = trace_selection(*scene.facts.config, scene.facts.inventory, scene.facts.pools);
   for (const std::string& text :
        {scene.table(), render_traces(traces, scene.facts.inventory),

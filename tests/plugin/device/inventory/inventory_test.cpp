@@ -254,8 +254,8 @@ TEST_CASE("a function whose folder is empty is left out in silence") {
   tree.add("sys/bus/pci/devices/0000:77:00.0/");
   const Inventory inventory = tree.scan();
   CHECK(inventory.functions.size() == 10);
-  for (const std::string& warning : inventory.warnings)
-    CHECK(warning.find("0000:77:00.0") == std::string::npos);
+  for (const Warning& warning : inventory.warnings)
+    CHECK(warning.text.find("0000:77:00.0") == std::string::npos);
 }
 
 const std::string kBrokenVf = "0000:21:10.0";
@@ -327,9 +327,10 @@ TEST_CASE("product data that only root reads are a warning: the function may man
   CHECK(inventory.unread.empty());
   CHECK_FALSE(function(inventory, "0000:05:00.0").nvlink_unknown.empty());
   REQUIRE(inventory.warnings.size() == warnings + 1);
-  CHECK(inventory.warnings.back().find("whether the NVLink switches are managed through 0000:05:00.0 is not "
-                                       "known") == 0);
-  CHECK(inventory.warnings.back().ends_with(" [VF-PERMISSION-DENIED]"));
+  CHECK(inventory.warnings.back().text.find(
+            "whether the NVLink switches are managed through 0000:05:00.0 is not "
+            "known") == 0);
+  CHECK(inventory.warnings.back().line().ends_with(" [VF-PERMISSION-DENIED]"));
 }
 
 TEST_CASE("an address that is spelt otherwise than the kernel does is no second device with that id") {

@@ -171,10 +171,10 @@ TEST_CASE("a function that the host uses is left out by default, with the use as
   const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
   CHECK(ids(pools.pools[0]) == Ids{"0000:02:00.1", "0000:04:00.0", "0000:05:00.0"});
   CHECK(reasons(pools, "0000:01:00.0") ==
-        Ids{"intel.com/a: the host uses it: bond0.100, above eno1, carries the IPv4 default route (table "
-            "main) (hostUse "
-            "is \"warn\")",
-            "intel.com/a: the host uses it: eno1 is a member of bond0 (a bond) (hostUse is \"warn\")"});
+        Ids{"intel.com/a: left out, the host uses it: part of bond0 (a bond), on which bond0.100 carries the "
+            "IPv4 default route (table main) and has the connected network 10.0.0.0/24 (hostUse: allow would "
+            "advertise it)"});
+  CHECK(reasons(pools, "0000:01:00.1") == reasons(pools, "0000:01:00.0"));
   CHECK(reasons(pools, "0000:02:00.0").size() == 1);
   CHECK(reasons(pools, "0000:04:00.1").size() == 1);
 }
@@ -182,8 +182,11 @@ TEST_CASE("a function that the host uses is left out by default, with the use as
 TEST_CASE("a function that merely has host addresses is advertised with a warning") {
   const Pools pools = match(config(resource("a", "{}")), Tree("management").scan());
   REQUIRE(pools.warnings.size() == 1);
-  CHECK(pools.warnings[0].find("intel.com/a advertises 0000:02:00.1, which the host uses: eno4 has ") == 0);
-  CHECK(pools.warnings[0].ends_with(" [VF-HOST-DEVICE-OFFERED]"));
+  CHECK(pools.warnings[0].text.find("intel.com/a advertises 0000:02:00.1, which the host uses: eno4 has ") ==
+        0);
+  CHECK(pools.warnings[0].line().ends_with(" [VF-HOST-DEVICE-OFFERED]"));
+  CHECK(pools.warnings[0].resource == "intel.com/a");
+  CHECK(pools.warnings[0].device == "0000:02:00.1");
 }
 
 TEST_CASE("hostUse refuse leaves out functions with addresses, too") {
@@ -196,7 +199,7 @@ TEST_CASE("hostUse allow advertises everything and states the risk") {
   const Pools pools = match(config(resource("a", "{}", R"(,"hostUse":"allow")")), Tree("management").scan());
   CHECK(pools.pools[0].devices.size() == 8);
   CHECK(pools.left_out.empty());
-  CHECK(pools.warnings.size() == 10);  // three facts for each member of the bond
+  CHECK(pools.warnings.size() == 6);  // one for each of these functions
 }
 
 TEST_CASE("a function that one resource must not have is left to a later one that may") {
@@ -268,8 +271,8 @@ TEST_CASE("needVhostNet is a warning where the nodes do not exist") {
   CHECK(match(wanted, Tree("igb_node").scan()).warnings.empty());
   const Pools pools = match(wanted, Tree("mlx5_switchdev").scan());
   REQUIRE(pools.warnings.size() == 1);
-  CHECK(pools.warnings[0].find("intel.com/a has needVhostNet, but ") == 0);
-  CHECK(pools.warnings[0].ends_with(" [VF-EXTRA-NODE-MISSING]"));
+  CHECK(pools.warnings[0].text.find("intel.com/a has needVhostNet, but ") == 0);
+  CHECK(pools.warnings[0].line().ends_with(" [VF-EXTRA-NODE-MISSING]"));
 }
 
 TEST_CASE("a shared pool has PFs and VFs alike, and claims none of them") {
@@ -283,8 +286,9 @@ TEST_CASE("a shared pool has PFs and VFs alike, and claims none of them") {
   CHECK(pools.pools[1].devices.size() == 8);  // the PFs of this tree have no RDMA device
   CHECK(ids(pools.pools[2]) == Ids{"0000:41:10.4"});
   CHECK(pools.warnings.size() == 2);  // this node's RDMA is in exclusive mode
-  CHECK(pools.warnings[0].find("rdma/all shares RDMA devices, but RDMA is in exclusive namespace mode") == 0);
-  CHECK(pools.warnings[0].ends_with(" [VF-RDMA-EXCLUSIVE-MODE]"));
+  CHECK(pools.warnings[0].text.find(
+            "rdma/all shares RDMA devices, but RDMA is in exclusive namespace mode") == 0);
+  CHECK(pools.warnings[0].line().ends_with(" [VF-RDMA-EXCLUSIVE-MODE]"));
 }
 
 namespace {
@@ -378,9 +382,9 @@ TEST_CASE("a PF and its sub-functions in two pools are warned about") {
   tree.add(kSubFunctions);
   const Pools pools = match(config(resource("pf", "{}") + "," + aux(R"({"auxTypes":["sf"]})")), tree.scan());
   REQUIRE(pools.warnings.size() == 2);
-  CHECK(pools.warnings[0].find("intel.com/pf advertises 0000:03:00.0, whose sub-function mlx5_core.sf.10") ==
-        0);
-  CHECK(pools.warnings[0].ends_with(" [VF-PORT-OFFERED-TWICE]"));
+  CHECK(pools.warnings[0].text.find(
+            "intel.com/pf advertises 0000:03:00.0, whose sub-function mlx5_core.sf.10") == 0);
+  CHECK(pools.warnings[0].line().ends_with(" [VF-PORT-OFFERED-TWICE]"));
 }
 
 TEST_CASE("VFs are selected by their index, whatever the name of their PF") {
@@ -393,7 +397,7 @@ TEST_CASE("VFs are selected by their index, whatever the name of their PF") {
   CHECK(reasons(pools, "0000:21:10.0") == Ids{"intel.com/a: VF index is 0, want one of [1-2]"});
   const Config odd = config(resource("a", R"({"vfIndexes":["0-3","3-0","two"]})"));
   REQUIRE(odd.warnings.size() == 2);
-  CHECK(odd.warnings[1].find("\"two\" can never match: numbers and ranges are written like 0-3,7") !=
+  CHECK(odd.warnings[1].text.find("\"two\" can never match: numbers and ranges are written like 0-3,7") !=
         std::string::npos);
 }
 

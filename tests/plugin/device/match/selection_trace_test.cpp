@@ -83,7 +83,8 @@ TEST_CASE("a device in no pool is explained with the selector that it misses by 
   const Tree tree("igb_node");
   const Explained all(kConfig, tree);
   CHECK(all.of("0000:41:10.2").pools.empty());
-  CHECK(all.of("0000:41:10.2").nearest_miss == "intel.com/first: all but NUMA node is 1, want one of [0]");
+  CHECK(all.of("0000:41:10.2").nearest_miss ==
+        "intel.com/first: it misses by NUMA node is 1, want one of [0]");
 }
 
 TEST_CASE("a PF whose VFs are advertised, a member of a bond and a device in a pod are described as such") {

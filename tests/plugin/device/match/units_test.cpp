@@ -102,12 +102,12 @@ TEST_CASE("bundles that lack the same devices are one sentence, and their device
   CHECK(count_healthy(units) == 0);
   CHECK(units[1].fault == "rails 0000:05:00.0 0000:07:00.0 have no VF 1 in this pool");
   CHECK(
-      find_incomplete(rails, units) ==
+      lines_of(find_incomplete(rails, units)) ==
       Texts{"nvidia.com/rails: bundle-1 bundle-2 are incomplete: rails 0000:05:00.0 0000:07:00.0 have no VF "
             "of that index in this pool [VF-BUNDLE-INCOMPLETE]"});
   rails.devices.pop_back();
   rails.devices.push_back(vf("05", 1));
-  CHECK(find_incomplete(rails, make_units(rails)) ==
+  CHECK(lines_of(find_incomplete(rails, make_units(rails))) ==
         Texts{"nvidia.com/rails: bundle-2 is incomplete: rail 0000:05:00.0 has no VF of that index in this "
               "pool [VF-BUNDLE-INCOMPLETE]"});
 }

@@ -24,7 +24,9 @@ struct Written {
   // How many lines that adds to the log.
   long set(const std::vector<std::string>& now, std::chrono::seconds at, const std::string& topic = "node") {
     const long before = lines();
-    remarks.set(topic, now, kStart + at, LogLevel::warning, log);
+    std::vector<Warning> warnings;
+    for (const std::string& text : now) warnings.push_back({text, ErrorId::config_doubtful});
+    remarks.set(topic, warnings, kStart + at, LogLevel::warning, log);
     return lines() - before;
   }
   std::string text() const {
@@ -72,8 +74,26 @@ TEST_CASE("remarks beyond the limit are counted, and there is room again when ot
   std::vector<std::string> many;
   for (size_t i = 0; i < Remarks::kMost + 5; ++i) many.push_back("remark " + std::to_string(i));
   CHECK(log.set(many, 0s) == static_cast<long>(Remarks::kMost) + 1);
-  CHECK(log.text().find("and 5 more of this kind (node)") != std::string::npos);
+  CHECK(log.text().find("and 5 more of this kind topic=node") != std::string::npos);
   CHECK(log.set(many, 1s) == 0);
   CHECK(log.set({}, 100s) == 0);
   CHECK(log.set({"another"}, 101s) == 1);
+}
+
+TEST_CASE("resource, device and id of a remark are fields of its line, and not in its message") {
+  const test::TempDir folder;
+  Log log;
+  REQUIRE(log.open_file(folder.path("log")));
+  log.set_format(LogFormat::json);
+  Remarks().set("node",
+                {{"it is odd", ErrorId::admin_down, "rdma/hca", "0000:3b:00.0"},
+                 {"this too", ErrorId::host_not_visible}},
+                Remarks::Time(), LogLevel::warning, log);
+  std::ifstream file(folder.path("log"));
+  std::string line;
+  REQUIRE(std::getline(file, line));
+  CHECK(line.ends_with(
+      R"("msg":"it is odd","resource":"rdma/hca","device":"0000:3b:00.0","id":"VF-ADMIN-DOWN"})"));
+  REQUIRE(std::getline(file, line));
+  CHECK(line.ends_with(R"("msg":"this too","id":"VF-HOST-NOT-VISIBLE"})"));
 }

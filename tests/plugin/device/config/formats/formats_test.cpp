@@ -1,6 +1,7 @@
 // The formats of k8s-rdma-shared-dev-plugin and of k8s-rdma-sriov-dev-plugin, and what vfrail adds to all of
 // them.
 #include "plugin/device/config/formats/parse_config.h"
+#include "tests/plugin/mistakes.h"
 
 #include <catch2/catch.hpp>
 
@@ -78,13 +79,15 @@ TEST_CASE("devices in the selectors of a configList is ignored, as in the peer, 
   const Config config =
       parse(shared(R"("rdmaHcaMax":5,"selectors":{"vendors":["15b3"],"Devices":["1017"]})"), false);
   CHECK(config.resources.at(0).selectors.at(0).list("devices").empty());
-  CHECK(config.mistakes ==
+  CHECK(test::mistakes_of(config) ==
         Texts{"c.json: configList[0] (rdma/a): selectors.devices: ignored, as in k8s-rdma-shared-dev-plugin, "
               "so that more may be selected: write deviceIDs [VF-CONFIG-MISTAKE]"});
   CHECK(
-      parse(shared(R"("rdmaHcaMax":5,"selectors":[{"ifNames":["a"]},{"vendors":["15b3"],"devices":["1"]}])"),
-            false)
-          .mistakes.at(0)
+      test::mistakes_of(
+          parse(shared(
+                    R"("rdmaHcaMax":5,"selectors":[{"ifNames":["a"]},{"vendors":["15b3"],"devices":["1"]}])"),
+                false))
+          .at(0)
           .find("selectors[1].devices: ignored") != std::string::npos);
   CHECK(error_of(shared(R"("rdmaHcaMax":5,"selectors":{"devices":["1017"]})"))
             .find("selectors: devices does not count there") != std::string::npos);
@@ -101,8 +104,8 @@ TEST_CASE("an impossible number of units is refused, and a missing one is a warn
             .find("periodicUpdateInterval") != std::string::npos);
   const Config config = parse(shared(R"("devices":["a"])"), false);
   CHECK(config.resources.at(0).units == 0);
-  CHECK(config.warnings.at(0).find("rdmaHcaMax: 0 or missing") != std::string::npos);
-  CHECK(config.warnings.at(0).ends_with(" [VF-CONFIG-DOUBTFUL]"));
+  CHECK(config.warnings.at(0).text.find("rdmaHcaMax: 0 or missing") != std::string::npos);
+  CHECK(config.warnings.at(0).line().ends_with(" [VF-CONFIG-MISTAKE]"));
 }
 
 TEST_CASE("a shared pool can give each unit one device, and report NUMA nodes") {
@@ -125,7 +128,7 @@ TEST_CASE("mode hca is rdma/hca, a thousand times all devices") {
   }
   const Config odd = parse(R"({"mode":"shared"})", false);
   CHECK(odd.resources.at(0).resource() == "rdma/hca");
-  CHECK(odd.warnings.at(0).find("neither hca nor sriov; it counts as hca") != std::string::npos);
+  CHECK(odd.warnings.at(0).text.find("neither hca nor sriov; it counts as hca") != std::string::npos);
 }
 
 TEST_CASE("mode beside a list is an unknown key, as for the peers with a list") {
@@ -135,10 +138,10 @@ TEST_CASE("mode beside a list is an unknown key, as for the peers with a list") 
     const Config config = parse("{" + list + R"(,"Mode":"hca","pfNetdevices":["p"]})", false);
     CHECK(config.resources.size() == 1);
     REQUIRE(config.warnings.size() == 2);
-    CHECK(config.warnings[0] ==
+    CHECK(config.warnings[0].line() ==
           "c.json: Mode: unknown key, ignored: it counts only in a file without resourceList and configList "
           "[VF-CONFIG-UNKNOWN-KEY]");
-    CHECK(config.warnings[1].find("c.json: pfNetdevices: unknown key") == 0);
+    CHECK(config.warnings[1].text.find("c.json: pfNetdevices: unknown key") == 0);
   }
   CHECK(first(R"({"mode":"hca","resourceList":null})").resource() == "rdma/hca");
 }
@@ -157,7 +160,7 @@ TEST_CASE("mode sriov is rdma/vhca, one unit for each VF of the PFs") {
   CHECK(resource.unit == UnitKind::device);
   CHECK(resource.exclude_topology);
   CHECK(resource.selectors.at(0).list("pfNames") == Texts{"ib0", "ib1"});
-  CHECK(config.warnings.at(0).find("creates none: set sriov_numvfs first") != std::string::npos);
+  CHECK(config.warnings.at(0).text.find("creates none: set sriov_numvfs first") != std::string::npos);
   CHECK(error_of(R"({"mode":"sriov"})") ==
         "c.json: pfNetdevices: missing or empty; it names the PFs whose VFs are advertised");
 }
@@ -229,8 +232,8 @@ TEST_CASE("preferredAllocation has no effect with bundle, which is a warning") {
   REQUIRE(config);
   CHECK(config->resources.at(0).preference == Preference::none);
   REQUIRE(config->warnings.size() == 1);
-  CHECK(config->warnings[0].find("preferredAllocation") != std::string::npos);
-  CHECK(config->warnings[0].find("it has no effect with bundle") != std::string::npos);
+  CHECK(config->warnings[0].text.find("preferredAllocation") != std::string::npos);
+  CHECK(config->warnings[0].text.find("it has no effect with bundle") != std::string::npos);
 }
 
 TEST_CASE("podFiles names the files that containers get") {
@@ -313,7 +316,7 @@ TEST_CASE("selectors that the peer does not have for a deviceType are ignored wi
   CHECK(net.resources[0].selectors[0].list("auxTypes").empty());
   const Config aux = parse(listed(R"("deviceType":"auxNetDevice","selectors":{)" + all + "}"), false);
   CHECK(aux.warnings.size() == 4);
-  CHECK(aux.warnings[0] ==
+  CHECK(aux.warnings[0].line() ==
         "c.json: resourceList[0] (intel.com/a): selectors: pciAddresses has no effect with deviceType "
         "auxNetDevice, as in sriov-network-device-plugin: it is ignored [VF-CONFIG-MISTAKE]");
   CHECK(aux.resources[0].selectors[0].list("pciAddresses").empty());

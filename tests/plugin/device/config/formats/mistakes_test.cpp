@@ -1,4 +1,6 @@
 // What is an error for `vfrail check-config` alone: `serve` takes it as the peers do, with a warning.
+#include "tests/plugin/mistakes.h"
+
 #include "plugin/device/config/formats/parse_config.h"
 
 #include <catch2/catch.hpp>
@@ -20,13 +22,11 @@ std::string entry(const std::string& name, const std::string& selectors, const s
 
 std::string listed(const std::string& entries) { return "{\"resourceList\":[" + entries + "]}"; }
 
-// Each is also a warning, and the resource is served.
+// The resource is served nevertheless.
 std::vector<std::string> mistakes(const std::string& text) {
   const Config config = parse(text);
   CHECK(config.skipped.empty());
-  for (const std::string& mistake : config.mistakes)
-    CHECK(std::find(config.warnings.begin(), config.warnings.end(), mistake) != config.warnings.end());
-  return config.mistakes;
+  return test::mistakes_of(config);
 }
 
 std::string only(const std::string& text) {
@@ -184,4 +184,22 @@ TEST_CASE("a resource for which an earlier one leaves nothing is a mistake") {
   CHECK(mistakes(R"({"resourceList":[{"resourceName":"a","selectors":{}}],
     "configList":[{"resourceName":"s","rdmaHcaMax":1,"devices":["ib0"]}]})")
             .empty());
+}
+
+TEST_CASE("a pattern where names are compared as they are is a mistake that names ifNames") {
+  for (const char* key : {"pfNames", "drivers", "ddpProfiles"}) {
+    const std::string text = of(std::string(R"({"vendors":["15b3"],")") + key + R"(":["ens*","ens1"]})");
+    CHECK(text.find(std::string("selectors.") + key + ": \"ens*\" is a pattern and can never match") !=
+          std::string::npos);
+    CHECK(text.find("use ifNames for patterns") != std::string::npos);
+  }
+  CHECK(of(R"({"pfNames":["ens?#0-3"]})").find("is a pattern") != std::string::npos);
+  CHECK(good(R"({"ifNames":["ens*"],"rdmaDevices":["mlx5_[01]"]})"));
+  CHECK(mistakes(R"({"mode":"sriov","pfNetdevices":["ens*"]})").size() == 1);
+}
+
+TEST_CASE("a shared pool without units, and a mode that is none, are mistakes") {
+  CHECK(only(R"({"configList":[{"resourceName":"a","rdmaHcaMax":0,"selectors":{"vendors":["15b3"]}}]})")
+            .find("rdmaHcaMax: 0 or missing") != std::string::npos);
+  CHECK(only(R"({"mode":"foo"})").find("\"foo\" is neither hca nor sriov") != std::string::npos);
 }
