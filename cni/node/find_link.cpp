@@ -123,8 +123,8 @@ namespace {
 
 // The ports of an adapter share the device below them. What an interface of IPoIB keeps of its address are
 // the subnet and the port's GUID.
-bool has_its_port(const LinkBefore& before, const Link& link) {
-  const auto& old = before.mac.bytes;
+bool has_its_port(const MacAddress& mac, const Link& link) {
+  const auto& old = mac.bytes;
   return link.ipoib() && std::equal(old.begin() + 4, old.end(), link.mac.bytes.begin() + 4);
 }
 
@@ -134,11 +134,21 @@ Result<std::optional<Link>> find_ipoib_in_pod(const LinkBefore& before, Kernel& 
   std::erase_if(all, [&](const Link& one) {
     return !one.ipoib() || before.parent_device.empty() || one.parent_device != before.parent_device;
   });
-  if (all.size() > 1) std::erase_if(all, [&](const Link& one) { return !has_its_port(before, one); });
+  if (all.size() > 1) std::erase_if(all, [&](const Link& one) { return !has_its_port(before.mac, one); });
   return all.size() == 1 ? std::optional<Link>(std::move(all.front())) : std::nullopt;
 }
 
 }  // namespace
+
+Result<std::vector<Link>> find_ipoib_children(const Link& lower, Kernel& there) {
+  std::vector<Link> out;
+  if (!lower.ipoib()) return out;
+  out = TRY(there.links(), "find the partitions' interfaces on " + lower.name);
+  std::erase_if(out, [&](const Link& one) {
+    return one.kind != "ipoib" || one.lower != lower.index || !has_its_port(lower.mac, one);
+  });
+  return out;
+}
 
 Result<std::optional<NewIpoib>> find_new_ipoib(const Record& record, const LinkBefore& before, Kernel& pod,
                                                const World& world) {

@@ -27,6 +27,12 @@ struct NewIpoib {
 Result<std::optional<NewIpoib>> find_new_ipoib(const Record& record, const LinkBefore& before, Kernel& pod,
                                                const World& world);
 
+// The interfaces of other partitions (P_Keys) that stand on an IPoIB interface of the host, among those of
+// the namespace `there`. The kernel has them in no list of what stands on it (net_device.adj_list), and
+// reports of them the index of the interface below, not its namespace; so the port's GUID in the address is
+// compared as well.
+Result<std::vector<Link>> find_ipoib_children(const Link& lower, Kernel& there);
+
 // What neither a move nor a pod changes is equal: the device below, the kind and the lower interface.
 // Interfaces of one kind on one parent share these, so more is needed to identify one of them.
 bool is_such(const LinkBefore& before, const Link& link);

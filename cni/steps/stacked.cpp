@@ -104,7 +104,17 @@ Result<Doubt> clear_by_search(const Record& record, const Link& link, Kernel* po
   return Doubt{};
 }
 
+// In RDMA's exclusive mode the move of the RDMA device has ended them all.
+Result<Doubt> clear_ipoib(const Record& record, const Link& link, Kernel* pod, World& world) {
+  if (!link.ipoib() || !record.rdma.empty()) return Doubt{};
+  TRY(remove_ipoib_children(record, link, pod, world));
+  if (!distrusts_pod(record)) return Doubt{};
+  return Doubt{
+      "interfaces of partitions on " + link.name + " in namespaces that the pod made cannot be found", true};
+}
+
 Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& world) {
+  if (Doubt doubt = TRY(clear_ipoib(record, link, pod, world)); !doubt.why.empty()) return doubt;
   Programs programs = TRY(detach_programs(link, world));
   if (!programs.doubt.why.empty() && !programs.doubt.unseen) return std::move(programs.doubt);
   Doubt doubt;

@@ -1,5 +1,6 @@
 #include "cni/steps/uppers.h"
 
+#include "cni/node/find_link.h"
 #include "cni/node/hidden_namespaces.h"
 #include "cni/node/host_use.h"
 #include "cni/node/namespaces.h"
@@ -139,6 +140,21 @@ Result<std::string> remove_listed_uppers(const Record& record, const Link& lower
     remove_where_listed(lower, pod, uppers, world);
     before = std::move(uppers);
   }
+}
+
+Result<> remove_ipoib_children(const Record& record, const Link& lower, Kernel* pod, World& world) {
+  if (pod != nullptr) {
+    const auto children = TRY(find_ipoib_children(lower, *pod));
+    if (!children.empty()) TRY(remove_links(*pod, children, lower, world), "in the pod");
+  }
+  // Where the pod's namespace has ended the kernel has moved them here.
+  if (!record.link->uppers) return {};
+  const std::vector<int>& own = *record.link->uppers;
+  auto children = TRY(find_ipoib_children(lower, world.host));
+  std::erase_if(children, [&](const Link& child) {
+    return std::find(own.begin(), own.end(), child.index) != own.end();
+  });
+  return children.empty() ? Result<>() : remove_links(world.host, children, lower, world);
 }
 
 Result<> remove_visible_uppers(const Record& record, const Link& lower, Kernel* pod, World& world,

@@ -21,6 +21,10 @@ Result<std::vector<UpperLink>> list_uppers(const Record& record, int index, cons
 // null.
 Result<std::string> remove_listed_uppers(const Record& record, const Link& lower, Kernel* pod, World& world);
 
+// Removes the interfaces of other partitions upon an IPoIB interface `lower`, in the host those that were not
+// there before the attachment, and in the pod, which may be null. Those in further namespaces are not found.
+Result<> remove_ipoib_children(const Record& record, const Link& lower, Kernel* pod, World& world);
+
 // Removes what stands upon `lower` in the host, in the pod and in each namespace that a process is in or that
 // is mounted. `found` becomes true if there is any.
 Result<> remove_visible_uppers(const Record& record, const Link& lower, Kernel* pod, World& world,

@@ -125,6 +125,8 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
   }
   if (state.link) {
     state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
+    for (Link& child : TRY(find_ipoib_children(*state.link, world.host)))
+      state.uppers.push_back(std::move(child));
     state.addresses = TRY(world.host.addresses(state.link->index));
   }
   if (state.link && !conf.safety.host_use_allowed) {
