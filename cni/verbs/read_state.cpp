@@ -1,6 +1,7 @@
 #include "cni/verbs/read_state.h"
 
 #include "cni/node/device.h"
+#include "cni/node/find_link.h"
 #include "cni/node/host_use.h"
 #include "cni/node/mac_owners.h"
 #include "cni/steps/rule_steps.h"
