@@ -26,11 +26,15 @@ struct PodCheckOptions {
   std::string root = "/";
   bool json = false;
   bool all = false;  // also what is ok or not applicable
-  CheckLayout layout() const { return {.all = all, .width = find_terminal().width}; }
   Finding fail_on = Finding::fault;
   std::string nccl_log = {};
   std::optional<TrafficCommand> traffic = {};
   std::optional<WatchOptions> top = {};
+
+  // What was asked for is shown, also if it is ok: the rates of a test, the answer about a log.
+  CheckLayout layout() const {
+    return {.all = all || traffic || !nccl_log.empty(), .width = find_terminal().width};
+  }
 };
 
 Result<PodCheckOptions> read_options(const CommandWords& words) {

@@ -82,7 +82,7 @@ check 'top shows the traffic of a pod under its name' has "$a pod=ml/train-0 .*n
 check 'and no other' lacks train-1 top_while_pinging --pod ml/train-0
 check 'as JSON, a document a line' has '^{"schema_version":2,"interval_ms":[1-9][0-9]*,"traffic":\[{"id":"'"$a"'"' top_while_pinging -o json "$a"
 check 'a device that is not there is named' refused_with 'no function here is called "0000:ff:00.0"' vfrail top --once 0000:ff:00.0
-check 'doctor finds the mode of RDMA' has 'ok      VF-N04 rdma-netns-mode     exclusive' vfrail doctor
+check 'doctor finds the mode of RDMA' has 'ok      VF-N04 rdma-netns-mode     exclusive' vfrail doctor --all
 check 'and that it cannot know which CNI plugins are installed' has 'unknown VF-N31 cni  */opt/cni/bin is not there' vfrail doctor
 
 section 'RDMA in the host'

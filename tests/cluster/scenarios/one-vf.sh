@@ -13,7 +13,7 @@ check 'its RDMA device is active' has PORT_ACTIVE in_pod one ibv_devinfo
 check 'the network status names the interface and the PCI function' \
     has '"interface": "net1".*"pci-address": "0000:' bash -c 'tr -d "\n" <<< "$1" | tr -s " "' - "$(network_status one)"
 check 'the container knows the PCI function' has PCIDEVICE_NVIDIA_COM_HOSTDEV=0000: in_pod one env
-check 'vfrail-check is in the container, and finds its nodes' has 'ok  *VF-P02' in_pod one bash -c 'vfrail-check; true'
+check 'vfrail-check is in the container, and finds its nodes' has 'ok  *VF-P02' in_pod one bash -c 'vfrail-check --all; true'
 check 'the pod without a device has no RDMA node' refused in_pod plain ls /dev/infiniband
 # The rights of the DaemonSet, as the kernel sees them: NET_BROADCAST alone, seccomp's filter.
 rights() { on_node 'grep -E "^(CapEff|Seccomp|NoNewPrivs):" /proc/$(pid_of /usr/bin/vfrail)/status | sort | tr -d "\t" | tr "\n" " "'; }
