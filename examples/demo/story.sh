@@ -118,7 +118,7 @@ serve=$!
 must 'eight devices are advertised to kubelet' eventually test-kubelet capacity --kubelet-root $kubelet --wait $resource=8 --timeout 60
 print "The node's capacity, as kubelet would report it:"
 show test-kubelet capacity --kubelet-root $kubelet
-print 'And what vfrail knows, with the reason for each function that is in no pool:'
+print 'And what vfrail knows, with the reason for each function that is in no resource:'
 show vfrail inspect --config-file /etc/pcidp/config.json
 
 step 'The network: what a HostDeviceNetwork renders to'

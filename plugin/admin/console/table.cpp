@@ -101,6 +101,7 @@ std::string align(std::vector<Row> rows) {
       out += row[i];
       if (i + 1 < row.size()) out.append(widths[i] + 2 - row[i].size(), ' ');
     }
+    out.erase(out.find_last_not_of(' ') + 1);  // of a row whose last cells are empty
     out += '\n';
   }
   return out;

@@ -148,13 +148,19 @@ void render_shares(const FabricPlan& fabric, size_t gpus, PlanText& out) {
 void render_addresses(const FabricPlan& fabric, PlanText& out) {
   if (fabric.recommended == WayKind::per_rail || fabric.recommended == WayKind::bundle)
     out.line(
-        "Addresses: a range for each rail (rails.ipam of the network, as vfrail example prints it), so that "
-        "a "
-        "connection leaves by the rail that it is meant for. Where each rail has a switch of its own and a "
-        "router "
+        "Addresses: a range for each rail (rails.ipam of the network, as vfrail example prints it), so that a "
+        "connection leaves by the rail that it is meant for. Where each rail has a switch of its own and a router "
         "between them: gateway and routes in each of these ranges, and sourceRouting.");
   else if (takes_hosts_address(fabric.fabric) && fabric.recommended != WayKind::shared)
     out.line("Addresses: of the network's IPAM; cards of different subnets need a network for each.");
+}
+
+std::string needed_of(const Way& way) {
+  std::vector<std::string> names;
+  for (const Step& step : way.takes) {
+    if (!step.optional) names.push_back(step.name);
+  }
+  return names.empty() ? "nothing" : joined(names, ", ");
 }
 
 void render_fabric(const FabricPlan& fabric, size_t gpus, PlanText& out) {
@@ -162,11 +168,9 @@ void render_fabric(const FabricPlan& fabric, size_t gpus, PlanText& out) {
   std::vector<Row> rows = {
       {"  WAY", "RESOURCE", "PODS AT ONCE", "ISOLATION", "OWN ADDRESS", "GPUDIRECT", "TAKES"}};
   for (const Way& way : fabric.ways) {
-    const auto needed =
-        std::count_if(way.takes.begin(), way.takes.end(), [](const Step& step) { return !step.optional; });
     rows.push_back({std::string(way.kind == fabric.recommended ? "* " : "  ") + fabric.title(way.kind),
                     way.resource.empty() ? "-" : way.resource, way.pods, way.isolation, way.address,
-                    way.gpu_direct, needed == 0 ? "nothing" : counted(static_cast<size_t>(needed), "step")});
+                    way.gpu_direct, needed_of(way)});
   }
   out.verbatim(align(rows));
   render_shares(fabric, gpus, out);
@@ -180,8 +184,7 @@ void render_fabric(const FabricPlan& fabric, size_t gpus, PlanText& out) {
   out.line(
       "Speed: every way with RDMA uses the card's own path, so a pod that is alone is as fast in each. Pods "
       "that share a device or a port divide it: shared devices without any order, VFs by the card's "
-      "scheduler. "
-      "TCP goes through the kernel, over IPoIB or macvlan too: no RDMA, and the CPU copies every byte.");
+      "scheduler. TCP goes through the kernel, over IPoIB or macvlan too: no RDMA, and the CPU copies every byte.");
 }
 
 void render_configured(const Plan& plan, PlanText& out) {

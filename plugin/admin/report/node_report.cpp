@@ -39,7 +39,8 @@ std::vector<Reason> without_config(const DeviceFacts& function) {
   return out;
 }
 
-DeviceState state_in_none(const LeftOut* left) {
+DeviceState state_in_none(const DeviceFacts& function, const LeftOut* left) {
+  if (function.manages_nvlink) return DeviceState::manages_nvlink;
   if (left == nullptr) return DeviceState::unconfigured;
   switch (left->kind) {
     case LeftOut::Kind::has_vfs:
@@ -59,8 +60,8 @@ DeviceState state_of(const DeviceReport& device, const LeftOut* left) {
                                   [](const ResourceUse& use) { return !use.device->fault.empty(); });
   if (faulty || !device.function->unclean.empty()) return DeviceState::unhealthy;
   if (!device.pods.empty()) return DeviceState::allocated;
-  if (device.function->away()) return DeviceState::elsewhere;
-  return device.resources.empty() ? state_in_none(left) : DeviceState::healthy;
+  if (device.function->away()) return DeviceState::other_netns;
+  return device.resources.empty() ? state_in_none(*device.function, left) : DeviceState::healthy;
 }
 
 void add_reasons(const InspectFacts& facts, const LeftOut* left, DeviceReport& device) {
@@ -92,12 +93,14 @@ const char* name_of(DeviceState state) {
       return "unhealthy";
     case DeviceState::allocated:
       return "allocated";
-    case DeviceState::elsewhere:
-      return "elsewhere";
+    case DeviceState::other_netns:
+      return "other_netns";
     case DeviceState::healthy:
       return "healthy";
     case DeviceState::has_vfs:
       return "has_vfs";
+    case DeviceState::manages_nvlink:
+      return "manages_nvlink";
     case DeviceState::no_driver:
       return "no_driver";
     case DeviceState::host_use:

@@ -89,9 +89,10 @@ const char* colour_of(DeviceState state) {
       return kGreen;
     case DeviceState::allocated:
       return kCyan;
-    case DeviceState::elsewhere:
+    case DeviceState::other_netns:
       return kYellow;
     case DeviceState::has_vfs:
+    case DeviceState::manages_nvlink:
     case DeviceState::no_driver:
     case DeviceState::host_use:
     case DeviceState::not_selected:
@@ -105,6 +106,7 @@ const char* colour_of(DeviceState state) {
 std::string state_text(DeviceState state, const std::string& notes) {
   std::string out = state == DeviceState::unconfigured ? "" : name_of(state);
   if (state == DeviceState::has_vfs) out = "PF with VFs";
+  if (state == DeviceState::manages_nvlink) out = "NVLink";
   std::replace(out.begin(), out.end(), '_', ' ');
   return out + (out.empty() || notes.empty() ? "" : " ") + notes;
 }

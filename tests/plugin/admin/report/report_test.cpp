@@ -96,9 +96,9 @@ warning: something is odd [VF-CONFIG-DOUBTFUL]
 TEST_CASE("a device that is not in the host is in a pod only if kubelet or a record says so") {
   ReportScene scene;
   scene.facts.pods.clear();
-  const std::string elsewhere = scene.table();
-  CHECK(elsewhere.find(" allocated ") == std::string::npos);
-  CHECK(elsewhere.find("elsewhere  ") != std::string::npos);
+  const std::string other_netns = scene.table();
+  CHECK(other_netns.find(" allocated ") == std::string::npos);
+  CHECK(other_netns.find("other netns  ") != std::string::npos);
   DevicesInUse in_use;
   in_use.resources["nvidia.com/hostdev"]["0000:21:10.2"] = {"other", "job-1", "main"};
   add_allocated(scene.facts.pools, in_use, scene.facts.pods);

@@ -79,7 +79,7 @@ TEST_CASE("a device is explained for each resource, with what each field require
 )");
 }
 
-TEST_CASE("a device in no pool is explained with the selector that it misses by the least") {
+TEST_CASE("a device in no resource is explained with the selector that it misses by the least") {
   const Tree tree("igb_node");
   const Explained all(kConfig, tree);
   CHECK(all.of("0000:41:10.2").pools.empty());
