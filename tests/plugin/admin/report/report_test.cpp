@@ -93,6 +93,20 @@ warning: something is odd [VF-CONFIG-DOUBTFUL]
 )");
 }
 
+TEST_CASE(
+    "a function through which NVLink is managed has that for its state, with and without a configuration") {
+  const Tree tree("b200");
+  InspectFacts facts;
+  facts.inventory = tree.scan();
+  const TableOptions options{.terminal = {.width = 0, .colours = false, .utf8 = false}};
+  CHECK(render_table(make_report(facts), options).find("  NVLink  ") != std::string::npos);
+  facts.config = hostdev();
+  facts.pools = match(*facts.config, facts.inventory);
+  const std::string table = render_table(make_report(facts), options);
+  CHECK(table.find("  NVLink [") != std::string::npos);
+  CHECK(table.find("host use") == std::string::npos);
+}
+
 TEST_CASE("a device that is not in the host is in a pod only if kubelet or a record says so") {
   ReportScene scene;
   scene.facts.pods.clear();
