@@ -1,6 +1,5 @@
 #include "common/container/cdi_runtime.h"
 
-#include "common/container/runtime_config.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -50,20 +49,11 @@ CdiRuntime decide_containerd(const RuntimeConfig& config) {
           config.file + " does not set enable_cdi, and containerd before 2.0 has it off"};
 }
 
-// The runtimes that have a configuration here.
-Result<std::vector<CdiRuntime>> find_all(const SysRoot& sys) {
-  std::vector<CdiRuntime> out;
-  for (const char* file : kOfDistributions) {
-    const auto config = TRY(read_containerd_config(sys, file));
-    if (!config) continue;
-    out.push_back(decide_containerd(*config));
-    out.back().is_kubelets = true;
-    return out;
-  }
-  if (const auto config = TRY(read_containerd_config(sys, kContainerd)))
-    out.push_back(decide_containerd(*config));
-  if (const auto config = TRY(read_crio_config(sys)))
-    out.push_back(decide_folders(*config, {CdiSupport::yes, "CRI-O reads CDI specs since 1.23"}));
+CdiRuntime decide(const FoundRuntime& found) {
+  CdiRuntime out = found.is_crio
+                       ? decide_folders(found.config, {CdiSupport::yes, "CRI-O reads CDI specs since 1.23"})
+                       : decide_containerd(found.config);
+  out.is_kubelets = found.is_kubelets;
   return out;
 }
 
@@ -79,8 +69,21 @@ bool CdiRuntime::reads(std::string_view folder) const {
                      [&](const std::string& one) { return without_var(one) == without_var(folder); });
 }
 
+Result<std::vector<FoundRuntime>> find_runtimes(const SysRoot& sys) {
+  std::vector<FoundRuntime> out;
+  for (const char* file : kOfDistributions) {
+    if (auto config = TRY(read_containerd_config(sys, file)))
+      return std::vector<FoundRuntime>{{file, *std::move(config), false, true}};
+  }
+  if (auto config = TRY(read_containerd_config(sys, kContainerd)))
+    out.push_back({kContainerd, *std::move(config)});
+  if (auto config = TRY(read_crio_config(sys))) out.push_back({kCrioConfig, *std::move(config), true});
+  return out;
+}
+
 Result<CdiRuntime> find_cdi_runtime(const SysRoot& sys) {
-  const std::vector<CdiRuntime> all = TRY(find_all(sys));
+  std::vector<CdiRuntime> all;
+  for (const FoundRuntime& found : TRY(find_runtimes(sys))) all.push_back(decide(found));
   if (all.empty())
     return CdiRuntime{CdiSupport::unknown, "no configuration of a runtime can be read below " + sys.path("")};
   const bool agree = std::all_of(all.begin(), all.end(), [&](const CdiRuntime& one) {

@@ -4,6 +4,7 @@
 // except for those reads.
 #pragma once
 
+#include "common/container/runtime_config.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
 
@@ -13,6 +14,9 @@
 #include <vector>
 
 namespace vfrail {
+
+// Where CDI specs are, the folder that counts most last, unless a runtime's configuration says otherwise.
+inline constexpr const char* kCdiFolders[] = {"etc/cdi", "var/run/cdi"};
 
 enum class CdiSupport : uint8_t { unknown, yes, no };
 
@@ -26,6 +30,16 @@ struct CdiRuntime {
   // "/run/cdi" is "/var/run/cdi".
   bool reads(std::string_view folder) const;
 };
+
+// A container runtime's configuration on this node.
+struct FoundRuntime {
+  std::string path;  // of its first file, below the root
+  RuntimeConfig config;
+  bool is_crio = false;
+  bool is_kubelets = false;  // as of CdiRuntime
+};
+// Those that can be read; of a distribution with a runtime of its own that one alone.
+Result<std::vector<FoundRuntime>> find_runtimes(const SysRoot& sys);
 
 // containerd: CDI came with 1.7, behind enable_cdi, which is false by default; since 2.0, whose configuration
 // has version 3, it is true by default. CRI-O: always, since 1.23. Drop-ins and imports count; where two

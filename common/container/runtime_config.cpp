@@ -135,6 +135,19 @@ RuntimeFile parse_runtime_file(std::string_view text) {
   return out;
 }
 
+std::string format_runtime_file(const RuntimeFile& file) {
+  std::string out;
+  const std::string plugin = std::string(kCriPlugins[file.version >= 3 ? 1 : 0]);
+  if (file.version != 0) out += "version = " + std::to_string(file.version) + "\n";
+  if (file.cri_disabled) out += "disabled_plugins = [\"" + plugin + "\"]\n";
+  if (file.has_cri) out += "[plugins.\"" + plugin + "\"]\n";
+  if (file.enable_cdi) out += std::string("enable_cdi = ") + (*file.enable_cdi ? "true" : "false") + "\n";
+  if (!file.cdi_spec_dirs) return out;
+  out += "cdi_spec_dirs = [";
+  for (const std::string& folder : *file.cdi_spec_dirs) out += "\"" + folder + "\",";
+  return out + "]\n";
+}
+
 Result<std::optional<RuntimeConfig>> read_containerd_config(const SysRoot& sys, const std::string& main) {
   RuntimeConfig out;
   std::deque<std::string> waiting = {main};
@@ -160,9 +173,8 @@ Result<std::optional<RuntimeConfig>> read_containerd_config(const SysRoot& sys, 
 }
 
 Result<std::optional<RuntimeConfig>> read_crio_config(const SysRoot& sys) {
-  constexpr const char* kMain = "etc/crio/crio.conf";
   std::vector<std::string> paths;
-  if (TRY(sys.exists(kMain))) paths.emplace_back(kMain);
+  if (TRY(sys.exists(kCrioConfig))) paths.emplace_back(kCrioConfig);
   for (const std::string& name : TRY(sys.list("etc/crio/crio.conf.d")).value_or(SysRoot::Names()))
     paths.push_back("etc/crio/crio.conf.d/" + name);
   if (paths.empty()) return std::optional<RuntimeConfig>();

@@ -22,6 +22,8 @@ struct RuntimeFile {
   std::vector<std::string> imports = {};
 };
 RuntimeFile parse_runtime_file(std::string_view text);
+// A file that parse_runtime_file() reads as this, but for its imports: what it says of CDI, and nothing else.
+std::string format_runtime_file(const RuntimeFile& file);
 
 // The files of one runtime, the later one first where both say something.
 struct RuntimeConfig {
@@ -34,6 +36,7 @@ struct RuntimeConfig {
 
 // No value where there is no such file. `main` is below the root.
 Result<std::optional<RuntimeConfig>> read_containerd_config(const SysRoot& sys, const std::string& main);
+inline constexpr const char* kCrioConfig = "etc/crio/crio.conf";
 // etc/crio/crio.conf and what is in etc/crio/crio.conf.d. No value: none of them is there.
 Result<std::optional<RuntimeConfig>> read_crio_config(const SysRoot& sys);
 

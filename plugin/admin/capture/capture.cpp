@@ -1,16 +1,20 @@
 #include "plugin/admin/capture/capture.h"
 
+#include "common/container/cdi_outline.h"
+#include "common/container/cdi_runtime.h"
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/ids.h"
 #include "common/node/device.h"
 #include "common/node/device_folder.h"
+#include "common/node/lock_limit.h"
 #include "common/text.h"
 #include "plugin/admin/capture/anonymous.h"
 #include "plugin/device/inventory/function_reader.h"
 #include "plugin/device/inventory/kernel_log.h"
 #include "plugin/device/inventory/node_devices.h"
 #include "plugin/device/inventory/udev_rules.h"
+#include "plugin/documents/yaml.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -82,6 +86,8 @@ class Copy {
   Result<> node_files();
   Result<> kernel_facts();
   Result<> kubernetes_facts();
+  Result<> cdi_specs(const std::string& folder);
+  Result<> container_facts();
   Result<> udev_rules();
   Result<> kernel_log();
 
@@ -231,7 +237,8 @@ Result<> Copy::interfaces() {
 
 Result<> Copy::node_files() {
   TRY(files("sys/module/ib_core/parameters", {"netns_mode"}));
-  for (const char* node : {"infiniband/rdma_cm", "vhost-net", "net/tun", "iommu"}) {
+  for (const std::string& node : TRY(names("dev/infiniband"))) TRY(write("dev/infiniband/" + node, ""));
+  for (const char* node : {"null", "infiniband/rdma_cm", "vhost-net", "net/tun", "iommu"}) {
     if (TRY(has_device_node(sys_, node))) TRY(write(std::string("dev/") + node, ""));
   }
   struct Source {
@@ -290,6 +297,41 @@ Result<> Copy::kubernetes_facts() {
   return {};
 }
 
+// Outlines, and which of the hooks are there.
+Result<> Copy::cdi_specs(const std::string& below) {
+  const auto there = TRY(sys_.list(below));
+  if (there) TRY(folder(below));
+  for (const std::string& name : there.value_or(SysRoot::Names())) {
+    const auto text = sys_.text(below + "/" + name, AccessTime::kept).or_none();
+    const auto documents = read_yaml(text.value_or(""));
+    if (!documents || documents->empty()) continue;
+    TRY(write(below + "/" + name, outline_of(documents->front()).pretty()));
+    for (const std::string& hook : hooks_of(documents->front())) {
+      if (hook.starts_with("/") && TRY(sys_.exists(hook.substr(1)))) TRY(write(hook.substr(1), ""));
+    }
+  }
+  return {};
+}
+
+// What it reads of container runtimes: what their files say of CDI, CDI specs, and what they may lock.
+Result<> Copy::container_facts() {
+  for (const FoundRuntime& found : TRY(find_runtimes(sys_))) {
+    if (found.config.unknown.empty()) TRY(write(found.path, format_runtime_file(found.config.all)));
+  }
+  for (const char* folder : kCdiFolders) TRY(cdi_specs(folder));
+  for (const std::string& process : TRY(names("proc"))) {
+    if (process.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto program = sys_.text("proc/" + process + "/comm").or_none();
+    if (program != "containerd" && program != "crio") continue;
+    TRY(write("proc/" + process + "/comm", *program));
+    for (const std::string& line :
+         split(sys_.text("proc/" + process + "/limits").or_none().value_or(""), "\n")) {
+      if (parse_lock_limit(line)) TRY(write("proc/" + process + "/limits", line));
+    }
+  }
+  return {};
+}
+
 // Of each file the rules that rename RDMA devices, without their conditions, which can have GUIDs.
 Result<> Copy::udev_rules() {
   for (const char* below : kUdevRules) {
@@ -318,6 +360,7 @@ Result<> Copy::node() {
   TRY(interfaces(), "copy the interfaces");
   TRY(kernel_facts(), "copy the kernel's settings");
   TRY(kubernetes_facts(), "copy what Kubernetes has on the node");
+  TRY(container_facts(), "copy what container runtimes have on the node");
   TRY(udev_rules(), "copy udev's rules for names");
   TRY(kernel_log(), "copy the kernel's messages about devices");
   return node_files();

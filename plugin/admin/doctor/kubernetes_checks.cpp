@@ -1,4 +1,5 @@
 // Kubelet, CNI, the container runtime, and what it finds in /dev and in the CDI folders.
+#include "common/container/cdi_outline.h"
 #include "common/container/cdi_runtime.h"
 #include "common/container/cdi_spec.h"
 #include "common/node/attachments.h"
@@ -159,7 +160,7 @@ Result<CheckResults> check_cni(const CheckedNode& node) {
 // Our specs in a folder that the runtime does not read: no container starts with what they define.
 Result<std::vector<std::string>> unread_specs(const CheckedNode& node, const CdiRuntime& runtime) {
   std::vector<std::string> out;
-  for (const std::string folder : {"etc/cdi", "var/run/cdi"}) {
+  for (const std::string folder : kCdiFolders) {
     if (runtime.reads("/" + folder)) continue;
     const SysRoot sys = TRY(root_of(node, folder));
     for (const std::string& name : TRY(sys.list(folder)).value_or(SysRoot::Names())) {
@@ -207,7 +208,7 @@ Result<std::optional<std::vector<CdiFile>>> read_cdi_files(const CheckedNode& no
   std::vector<CdiFile> files;
   bool any = false;
   size_t priority = 0;
-  for (const std::string folder : {"etc/cdi", "var/run/cdi"}) {
+  for (const std::string folder : kCdiFolders) {
     ++priority;
     const SysRoot sys = TRY(root_of(node, folder));
     const bool beside = sys.path("") != node.sys.path("");
@@ -271,13 +272,8 @@ Result<CheckResults> check_cdi_hooks(const CheckedNode& node) {
   std::map<std::string, std::vector<std::string>> files_of;  // by the hook's path
   bool beside = false;
   for (const CdiFile& file : *specs) {
-    const auto add = [&](const Json& of) {
-      for (const Json& hook : array_of(of.find("containerEdits"), "hooks"))
-        files_of[text_of(hook, "path")].push_back(file.path);
-    };
     beside |= file.beside;
-    add(file.spec);
-    for (const Json& device : array_of(&file.spec, "devices")) add(device);
+    for (const std::string& hook : hooks_of(file.spec)) files_of[hook].push_back(file.path);
   }
   for (const auto& [hook, files] : files_of) {
     if (!hook.starts_with("/") || TRY(node.sys.exists(hook.substr(1)))) continue;

@@ -20,11 +20,11 @@ namespace vfrail::plugin {
 
 // In one word; the first that is true.
 enum class DeviceState : uint8_t {
-  unhealthy,     // in a resource or not: it could not be restored after its last pod
-  allocated,     // a pod has it
-  other_netns,   // in another network namespace, of an unknown pod or process
-  healthy,       // in a resource
-  has_vfs,       // a PF whose VFs are advertised; this and what follows: in no resource
+  unhealthy,    // in a resource or not: it could not be restored after its last pod
+  allocated,    // a pod has it
+  other_netns,  // in another network namespace, of an unknown pod or process
+  healthy,      // in a resource
+  has_vfs,      // a PF whose VFs are advertised; this and what follows: in no resource
   manages_nvlink,
   no_driver,     // none is bound
   host_use,      // a selector matches, but the host uses it

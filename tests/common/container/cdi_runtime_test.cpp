@@ -132,4 +132,21 @@ TEST_CASE("A runtime without CDI is certain only if no import and no other runti
   CHECK(missing().empty());
 }
 
+TEST_CASE("what a runtime's file says of CDI is read from its short form as from the file") {
+  for (const char* text : {"", "version = 3\n", "version = 2\nenable_cdi = false\n",
+                           "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nenable_cdi = "
+                           "true\ncdi_spec_dirs = [\n\"/a\", '/b'\n]\n",
+                           "version = 3\n[plugins.'io.containerd.cri.v1.runtime']\ncdi_spec_dirs = []\n",
+                           "disabled_plugins = [\"cri\"]\n"}) {
+    CAPTURE(text);
+    const RuntimeFile file = parse_runtime_file(text);
+    const RuntimeFile again = parse_runtime_file(format_runtime_file(file));
+    CHECK(again.version == file.version);
+    CHECK(again.has_cri == file.has_cri);
+    CHECK(again.cri_disabled == file.cri_disabled);
+    CHECK(again.enable_cdi == file.enable_cdi);
+    CHECK(again.cdi_spec_dirs == file.cdi_spec_dirs);
+  }
+}
+
 }  // namespace vfrail

@@ -88,7 +88,18 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
       "proc/1/net/route | eno1 0000020A 00000000 0001 0 0 0 0000FFFF 0 0 0\n"
       "proc/sys/net/core/netdev_max_backlog = 1000\n"
       "etc/udev/rules.d/10-local.rules = ENV{TOKEN}=\"secret\"\n"
-      "var/lib/kubelet/config.yaml = topologyManagerPolicy: best-effort\n");
+      "var/lib/kubelet/config.yaml = topologyManagerPolicy: best-effort\n"
+      "dev/null = \ndev/infiniband/uverbs0 = \nusr/bin/hook = \n"
+      "proc/77/comm = containerd\nproc/77/environ = TOKEN=secret\n"
+      "proc/77/limits | Max locked memory         65536                65536                bytes\n"
+      "etc/containerd/config.toml | version = 2\netc/containerd/config.toml | enable_cdi = true\n"
+      "etc/containerd/config.toml | [plugins.\"io.containerd.grpc.v1.cri\".registry.auth]\n"
+      "etc/containerd/config.toml | password = \"secret\"\n"
+      R"(var/run/cdi/a.json = {"kind":"a.com/gpu","devices":[{"name":"0","containerEdits":{)"
+      R"("env":["TOKEN=secret"],"hooks":[{"path":"/usr/bin/hook"},{"path":"/gone/hook","args":["secret"]}]}}]})"
+      "\n"
+      R"(etc/cdi/b.json = {"kind":"a.com/gpu","devices":[{"name":"0"}]})"
+      "\n");
   const TempDir folder;
   for (const char* rail : {"all", "ibp75s0", "ibp178s0"}) {
     for (const char* setting : {"arp_ignore", "arp_announce", "rp_filter"})
@@ -107,7 +118,11 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
     }
     return out;
   };
-  CHECK(found(captured) == found(tree.sys()));
+  const std::string findings = found(tree.sys());
+  CHECK(found(captured) == findings);
+  for (const char* finding :
+       {"may lock 64 KiB", "enables CDI", "etc/cdi/b.json", "CDI hook /gone/hook", "lacks uverbs"})
+    CHECK_THAT(findings, Catch::Contains(finding));
   CHECK(all_text(folder.path("captured")).find("secret") == std::string::npos);
 }
 
