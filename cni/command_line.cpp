@@ -1,6 +1,6 @@
 #include "cni/command_line.h"
 
-#include "cni/check_network.h"
+#include "cni/conf/check_network.h"
 #include "cni/environment.h"
 #include "cni/hook/memlock.h"
 #include "cni/install.h"
@@ -115,7 +115,7 @@ int run_hook(const CommandText& program, const CommandText& command, const Comma
   return words.has("--required") ? code : 0;
 }
 
-Result<NetworkReport> check_network(const CommandWords& words) {
+Result<NetworkReport> report_networks(const CommandWords& words) {
   std::set<std::string> types{"vfrail"};
   if (const auto also = words.options.find("--as"); also != words.options.end()) {
     for (const std::string& type : split(also->second, ",")) types.insert(type);
@@ -131,7 +131,7 @@ Result<NetworkReport> check_network(const CommandWords& words) {
 }
 
 int run_check_network(const CommandWords& words) {
-  const auto report = check_network(words);
+  const auto report = report_networks(words);
   if (!report) return failed("check-network", report.error());
   return print_text(report->text) == 0 && report->all_well ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 #include "plugin/documents/network.h"
 
+#include "cni/conf/check_network.h"
 #include "plugin/documents/cni_config.h"
 
 namespace vfrail::plugin {
@@ -17,11 +18,23 @@ std::string full_name(const std::string& name_space, const std::string& name) {
   return (name_space.empty() ? "default" : name_space) + "/" + name;
 }
 
+// What vfrail-cni would refuse or ignore at ADD. That a device is missing, read_config() says.
+void add_remarks(const Document& document, Json config, Network& out) {
+  if (config.find("name") == nullptr) config.set("name", document.name);  // Multus does it
+  for (const cni::NetworkRemark& remark : cni::check_network(config, true, {"vfrail"})) {
+    if (remark.kind == cni::NetworkRemark::Kind::note) continue;
+    auto& to = remark.kind == cni::NetworkRemark::Kind::error ? out.faults : out.ignored;
+    to.push_back(document.where + ": spec.config: " + (remark.plugin.empty() ? "" : remark.plugin + ": ") +
+                 remark.text);
+  }
+}
+
 Result<> read_config(const Document& document, Network& out) {
   const Json* config = find_below(document.value, "spec.config");
   if (config == nullptr || config->is_null()) return {};  // Multus takes the file of that name on the node
   const Json value = TRY(read_embedded(document, *config, "config.json"), "spec.config");
   const CniConfig read = TRY(read_cni_config(value), "spec.config");
+  add_remarks(document, value, out);
   out.types = read.types;
   if (out.resource.empty() && read.needs_allocation)
     return Error{Errc::invalid, 0,

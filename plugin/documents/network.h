@@ -16,6 +16,7 @@ struct Network {
   uint32_t resource_line = 0;      // 0: not known
   std::vector<std::string> types;  // of its CNI plugins, in their order; empty: Multus reads them on the node
   std::vector<std::string> faults;  // "FILE: document 2 (...): spec.config: line 7: ..."
+  std::vector<std::string> ignored;  // keys of vfrail-cni's plugins, as in `faults`
 };
 
 // Whether the document is a NetworkAttachmentDefinition, or what an operator makes one of: HostDeviceNetwork,

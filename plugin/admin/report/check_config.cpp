@@ -69,6 +69,8 @@ void check_networks(Findings& out) {
   for (const Network& network : out.networks) {
     for (const std::string& fault : network.faults)
       out.errors.push_back(text_with_id(fault, ErrorId::network_config));
+    for (const std::string& key : network.ignored)
+      out.warnings.push_back(text_with_id(key, ErrorId::network_key_ignored));
     out.described += (out.described.empty() ? "" : "\n") + network_in_words(network);
     if (network.resource.empty() || out.resources.contains(network.resource)) continue;
     const std::string place =

@@ -200,6 +200,29 @@ TEST_CASE("check-config exits with 2 for a warning of serve, if a selection diff
   CHECK(result.out.find("intel.com/a\n") == 0);
 }
 
+TEST_CASE("check-config finds in a network what vfrail-cni would ignore or refuse, in YAML as in JSON") {
+  const TempDir folder;
+  const auto check_network = [&](const std::string& config) {
+    return check({write(folder, "network.yaml",
+                        "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\n"
+                        "metadata: {name: n, annotations: {k8s.v1.cni.cncf.io/resourceName: a.com/b}}\n"
+                        "spec:\n  config: |\n    " +
+                            config)});
+  };
+  const Run ignored = check_network(R"({"cniVersion": "1.0.0", "type": "vfrail", "mtuu": 9000})");
+  CHECK(ignored.code == 0);
+  CHECK_THAT(ignored.err, Catch::Contains("warning: ") && Catch::Contains("spec.config: ") &&
+                              Catch::Contains("mtuu") && Catch::Contains("[VF-NETWORK-KEY-IGNORED]"));
+  const Run refused = check_network(
+      R"({"cniVersion": "1.0.0", "plugins": [{"type": "vfrail", "mtu": 9000}, {"type": "vfrail", "rdma": "yes"}]})");
+  CHECK(refused.code == 2);
+  CHECK_THAT(refused.err, Catch::Contains("error: ") && Catch::Contains("spec.config: plugins[1]: ") &&
+                              Catch::Contains("rdma") && !Catch::Contains("plugins[0]"));
+  const Run other = check_network(R"({"cniVersion": "1.0.0", "type": "bridge", "mtuu": 9000})");
+  CHECK(other.code == 0);
+  CHECK_THAT(other.err, !Catch::Contains("mtuu"));
+}
+
 TEST_CASE("check-config exits with 2 for a file with neither a configuration nor a network") {
   const TempDir folder;
   const Run result = check({write(folder, "pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n")});

@@ -1,5 +1,5 @@
-// cni/check_network.h: what ADD would refuse or ignore is found before a pod needs it.
-#include "cni/check_network.h"
+// cni/conf/check_network.h: what ADD would refuse or ignore is found before a pod needs it.
+#include "cni/conf/check_network.h"
 
 #include "common/json.h"
 
