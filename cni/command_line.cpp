@@ -9,7 +9,6 @@
 #include "common/command/standard_commands.h"
 #include "common/errors/error_id.h"
 #include "common/escape.h"
-#include "common/explain.h"
 #include "common/files.h"
 #include "common/netlink/netlink_kernel.h"
 #include "common/node/sys_root.h"
@@ -32,8 +31,9 @@ constexpr const char* kVersionLine = "vfrail-cni " VFRAIL_VERSION "\n";
 
 // Commands of the other program: users who call this one in /opt/cni/bin, where it is "vfrail", expect them
 // here.
-constexpr const char* kPluginCommands[] = {"capture", "check-config", "compare", "doctor", "example",
-                                           "inspect", "plan",         "render",  "serve",  "top"};
+constexpr const char* kPluginCommands[] = {"capture", "check-config", "compare", "doctor",
+                                           "example", "explain",      "inspect", "plan",
+                                           "render",  "serve",        "top"};
 constexpr const char* kWhereThePluginIs =
     "the device plugin's program, also vfrail, is in its pod: kubectl -n kube-system exec ds/vfrail -- "
     "vfrail "
@@ -136,12 +136,6 @@ int run_check_network(const CommandWords& words) {
   return print_text(report->text) == 0 && report->all_well ? 0 : 1;
 }
 
-int run_explain(const CommandWords& words) {
-  if (words.arguments.empty()) return print_text(error_list());
-  const auto id = parse_error_id(words.arguments[0]);
-  return id ? print_text(explanation(row_of(*id))) : failed("explain", no_such_id(words.arguments[0]));
-}
-
 int no_command(const CommandText& program, const std::string& name) {
   const bool other =
       std::find(std::begin(kPluginCommands), std::end(kPluginCommands), name) != std::end(kPluginCommands);
@@ -158,8 +152,7 @@ int run_command(const CommandText& program, const CommandText& command, const Co
   if (command.name == "check-network") return run_check_network(words);
   if (command.name == "sweep") return run_sweep(words, environment);
   if (command.name == "uninstall") return run_uninstall(words);
-  if (command.name == "hook") return run_hook(program, command, words);
-  return run_explain(words);
+  return run_hook(program, command, words);
 }
 
 }  // namespace
@@ -203,11 +196,7 @@ CommandText command_line_text() {
        "container may lock",
        {help, {{"--required"}, "", "Fail, and with it the container, if it cannot be raised"}},
        {{{}, "HOOK", "memlock, as createRuntime of the OCI specification; the state is on stdin", true},
-        {{}, "AMOUNT", "Bytes, or unlimited; without it the container's memory limit"}}},
-      {"explain",
-       "Say what an id such as VF-DEVICE-IN-USE means and what to do; without ID list them all",
-       {help},
-       {{{}, "ID", "As it is in the message; also without VF-, in lower case", false, all_error_names()}}}};
+        {{}, "AMOUNT", "Bytes, or unlimited; without it the container's memory limit"}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.sections = {{"CNI",
                    "A container runtime starts it, with CNI_COMMAND in the environment; CNI versions "

@@ -86,7 +86,7 @@ function vfrail-check {
 }
 function vfrail-cni {
     case ${1:-} in
-        version | explain) real "$programs/vfrail-cni" "$@" ;;
+        version) real "$programs/vfrail-cni" "$@" ;;
         install)
             local name=vfrail options=("${@:2:$#-2}")
             case $* in
