@@ -64,13 +64,14 @@ bool has_no_upper(int lower, std::vector<std::byte>& buffer) {
 
 bool can_stand_on(NlBytes message, int lower) {
   if (message.size() < NLMSG_SPACE(sizeof(ifinfomsg))) return true;
-  std::optional<int> link;
+  bool on_lower = false;
   bool elsewhere = false;
   attributes::each(message.subspan(NLMSG_SPACE(sizeof(ifinfomsg))), [&](uint16_t type, NlBytes payload) {
-    if (type == IFLA_LINK) link = attributes::header_at<int>(payload, 0);
+    // What is not as the kernel writes it is in doubt.
+    if (type == IFLA_LINK) on_lower |= attributes::header_at<int>(payload, 0).value_or(lower) == lower;
     if (type == IFLA_LINK_NETNSID) elsewhere = true;
   });
-  return link == lower && elsewhere;
+  return on_lower && elsewhere;
 }
 
 void erase_without_uppers(std::map<std::string, std::string>& namespaces, int lower) {

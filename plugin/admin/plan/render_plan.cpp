@@ -148,8 +148,10 @@ void render_shares(const FabricPlan& fabric, size_t gpus, PlanText& out) {
 void render_addresses(const FabricPlan& fabric, PlanText& out) {
   if (fabric.recommended == WayKind::per_rail || fabric.recommended == WayKind::bundle)
     out.line(
-        "Addresses: a range for each rail (rails.ipam of the network, as vfrail example prints it), so that a "
-        "connection leaves by the rail that it is meant for. Where each rail has a switch of its own and a router "
+        "Addresses: a range for each rail (rails.ipam of the network, as vfrail example prints it), so that "
+        "a "
+        "connection leaves by the rail that it is meant for. Where each rail has a switch of its own and a "
+        "router "
         "between them: gateway and routes in each of these ranges, and sourceRouting.");
   else if (takes_hosts_address(fabric.fabric) && fabric.recommended != WayKind::shared)
     out.line("Addresses: of the network's IPAM; cards of different subnets need a network for each.");
@@ -184,7 +186,8 @@ void render_fabric(const FabricPlan& fabric, size_t gpus, PlanText& out) {
   out.line(
       "Speed: every way with RDMA uses the card's own path, so a pod that is alone is as fast in each. Pods "
       "that share a device or a port divide it: shared devices without any order, VFs by the card's "
-      "scheduler. TCP goes through the kernel, over IPoIB or macvlan too: no RDMA, and the CPU copies every byte.");
+      "scheduler. TCP goes through the kernel, over IPoIB or macvlan too: no RDMA, and the CPU copies every "
+      "byte.");
 }
 
 void render_configured(const Plan& plan, PlanText& out) {
@@ -223,16 +226,26 @@ std::vector<NextPod> pods_of(const Plan& plan) {
   return out;
 }
 
+void render_no_way(const Inventory& inventory, PlanText& out) {
+  const auto away = std::count_if(inventory.functions.begin(), inventory.functions.end(),
+                                  [](const DeviceFacts& function) { return function.away(); });
+  if (away == 0) {
+    out.title("No way to give RDMA to pods");
+    out.line("No function of this node has an RDMA device that is not the host's.");
+    return;
+  }
+  out.title("Ways to give RDMA to pods: not known");
+  out.line("No function here has an RDMA device that is not the host's, but " +
+           counted(static_cast<size_t>(away), "function") + (away == 1 ? " is" : " are") +
+           " in other network namespaces, where pods have them: what these can do is seen when one is free.");
+}
+
 }  // namespace
 
 std::string render_plan(const Plan& plan, size_t width) {
   PlanText out(width);
   render_node(plan, out);
-  if (plan.fabrics.empty()) {
-    out.title("No way to give RDMA to pods");
-    out.line(
-        "No function of this node has an RDMA device that is not the host's, or none of them can be seen.");
-  }
+  if (plan.fabrics.empty()) render_no_way(plan.facts.inventory, out);
   const size_t gpus = plan.facts.inventory.gpus.size();
   for (const FabricPlan& fabric : plan.fabrics) render_fabric(fabric, gpus, out);
   render_lists(plan, out);

@@ -212,6 +212,14 @@ TEST_CASE("a node without RDMA has no way, and the plan says so") {
   CHECK(planned.json.find("configuration")->is_null());
 }
 
+TEST_CASE("a node whose VFs are all with pods may have ways, and the plan does not say that it has none") {
+  const Planned planned(Tree("b200"));
+  CHECK(planned.fabrics.empty());
+  CHECK(planned.says("Ways to give RDMA to pods: not known"));
+  CHECK(planned.says("but 24 functions are in other network namespaces, where pods have them"));
+  CHECK_FALSE(planned.says("No way"));
+}
+
 TEST_CASE("the plan in JSON is as the schema says") {
   const std::string schema = test::source_text("plugin/admin/report/schema.json");
   for (const char* name : {"a100_bond", "roce_rails", "igb_node", "management"}) {
