@@ -15,7 +15,7 @@ struct Network {
   std::string resource;            // of its annotation; empty: none
   uint32_t resource_line = 0;      // 0: not known
   std::vector<std::string> types;  // of its CNI plugins, in their order; empty: Multus reads them on the node
-  std::vector<std::string> faults;  // "FILE: document 2 (...): spec.config: line 7: ..."
+  std::vector<std::string> faults;   // "FILE: document 2 (...): spec.config: line 7: ..."
   std::vector<std::string> ignored;  // keys of vfrail-cni's plugins, as in `faults`
 };
 

@@ -16,7 +16,11 @@ Json ids_json(const Way& way) {
 Json steps_json(const std::vector<Step>& steps) {
   Json out = Json::array();
   for (const Step& step : steps)
-    out.push(Json::object().set("name", step.name).set("text", step.text).set("command", step.command).set("optional", step.optional));
+    out.push(Json::object()
+                 .set("name", step.name)
+                 .set("text", step.text)
+                 .set("command", step.command)
+                 .set("optional", step.optional));
   return out;
 }
 

@@ -30,7 +30,8 @@ void add_mode(const PlanFacts& facts, std::vector<Step>& out) {
       {"CDI",
        "a container runtime with CDI, which serve then uses (--use-cdi=auto): a move renumbers the nodes of "
        "RDMA devices" +
-       (known ? std::string() : " (whether this runtime has CDI is not known: needs its configuration)")});
+           (known ? std::string()
+                  : " (whether this runtime has CDI is not known: needs its configuration)")});
 }
 
 std::string describe_all(const std::vector<const DeviceFacts*>& cards) {
@@ -70,8 +71,7 @@ void add_sriov(const RailGroup& group, std::vector<Step>& out) {
     if (card->total_vfs > 0) most = most == 0 ? card->total_vfs : std::min(most, card->total_vfs);
   }
   if (with.size() == 1)
-    out.push_back({"VFs",
-                   "VFs of " + shown_device(*with[0]) + ", up to " + std::to_string(most),
+    out.push_back({"VFs", "VFs of " + shown_device(*with[0]) + ", up to " + std::to_string(most),
                    "echo N > /sys/bus/pci/devices/" + with[0]->id.text() + "/sriov_numvfs"});
   if (with.size() > 1)
     out.push_back({"VFs",
@@ -79,21 +79,22 @@ void add_sriov(const RailGroup& group, std::vector<Step>& out) {
                    for_each_card(with, "echo N > /sys/bus/pci/devices/$card/sriov_numvfs")});
   add_firmware(without, out);
   if (group.fabric == Transport::infiniband)
-    out.push_back(
-        {"GUIDs",
-         "a GUID for each VF, which the subnet manager accepts (guid in the network of vfrail-cni, or ip link "
-         "set PF vf K node_guid ... port_guid ...)"});
+    out.push_back({"GUIDs",
+                   "a GUID for each VF, which the subnet manager accepts (guid in the network of vfrail-cni, "
+                   "or ip link "
+                   "set PF vf K node_guid ... port_guid ...)"});
 }
 
 void add_network(const PlanFacts& facts, std::vector<Step>& out) {
   const CheckResult* cni = find_result(facts, "VF-N31");
   if (cni != nullptr && cni->finding == Finding::good) return;
   const bool known = cni != nullptr && cni->finding != Finding::unknown;
-  out.push_back({"Multus",
-                 "Multus and vfrail-cni" +
-                 (known ? ": " + cni->text
-                        : std::string(" (whether they are installed is not known: needs etc/cni/net.d and "
-                                      "opt/cni/bin of the node)"))});
+  out.push_back(
+      {"Multus",
+       "Multus and vfrail-cni" +
+           (known ? ": " + cni->text
+                  : std::string(" (whether they are installed is not known: needs etc/cni/net.d and "
+                                "opt/cni/bin of the node)"))});
 }
 
 std::vector<Step> steps_of_sharing(const PlanFacts& facts, Transport fabric) {
@@ -104,18 +105,17 @@ std::vector<Step> steps_of_sharing(const PlanFacts& facts, Transport fabric) {
          "RDMA namespace mode shared: in mode exclusive a pod does not see the host's devices; \"options "
          "ib_core netns_mode=1\" in /etc/modprobe.d, renew the initramfs, reboot"});
   if (takes_hosts_address(fabric))
-    out.push_back({"hostNetwork",
-                   std::string("hostNetwork: true in the pod: ") + name_of(fabric) +
-                   " takes its addresses from the interface, which stays in the host"});
+    out.push_back({"hostNetwork", std::string("hostNetwork: true in the pod: ") + name_of(fabric) +
+                                      " takes its addresses from the interface, which stays in the host"});
   return out;
 }
 
 // The pod's own text: nothing is allocated, and nothing counted.
 std::vector<Step> steps_of_host_network() {
-  return {
-      {"hostNetwork",
-       "in the pod hostNetwork: true, and /dev/infiniband by hostPath in a privileged container: kubelet counts "
-       "nothing, and any such pod has every device of the node"}};
+  return {{"hostNetwork",
+           "in the pod hostNetwork: true, and /dev/infiniband by hostPath in a privileged container: kubelet "
+           "counts "
+           "nothing, and any such pod has every device of the node"}};
 }
 
 // An interface of the host on that fabric, with a link if one has it.
@@ -134,11 +134,12 @@ std::string interface_of(const RailGroup& group) {
 std::vector<Step> steps_of_tcp(const RailGroup& group) {
   const std::string name = interface_of(group);
   if (name.empty())
-    return {{"nothing", "the pods' network of the cluster, as it is (NCCL_IB_DISABLE=1, or no resource in the pod)"}};
-  return {{"Multus",
-           "Multus, and the CNI plugin " +
-           std::string(group.fabric == Transport::infiniband ? "ipoib" : "macvlan (or ipvlan)") +
-           " with \"master\": \"" + name + "\""}};
+    return {{"nothing",
+             "the pods' network of the cluster, as it is (NCCL_IB_DISABLE=1, or no resource in the pod)"}};
+  return {
+      {"Multus", "Multus, and the CNI plugin " +
+                     std::string(group.fabric == Transport::infiniband ? "ipoib" : "macvlan (or ipvlan)") +
+                     " with \"master\": \"" + name + "\""}};
 }
 
 }  // namespace
