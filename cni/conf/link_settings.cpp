@@ -54,10 +54,22 @@ void LinkSettings::override_by(const LinkSettings& others) {
   }
 }
 
+Result<> LinkSettings::check_kernel_has(const Link& now) const {
+  for (size_t i = 0; i < kLinkSettings.size(); ++i) {
+    const LinkSetting& row = kLinkSettings[i];
+    if (values_[i] && !row.of(now))
+      return Error{Errc::unsupported, 0,
+                   std::string(row.key) +
+                       ": this kernel has no such setting of an interface; leave the key "
+                       "out, or run a later kernel"};
+  }
+  return {};
+}
+
 LinkSettings LinkSettings::differing_from(const Link& now) const {
   LinkSettings out;
   for (size_t i = 0; i < kLinkSettings.size(); ++i) {
-    if (values_[i] && *values_[i] != kLinkSettings[i].of(now)) out.values_[i] = values_[i];
+    if (values_[i] && values_[i] != kLinkSettings[i].of(now)) out.values_[i] = values_[i];
   }
   return out;
 }
@@ -72,9 +84,10 @@ std::vector<std::string> LinkSettings::differences(const Link& now) const {
   std::vector<std::string> out;
   for (size_t i = 0; i < kLinkSettings.size(); ++i) {
     const LinkSetting& row = kLinkSettings[i];
-    const uint32_t have = row.of(now);
-    if (!values_[i] || *values_[i] == have) continue;
-    out.push_back(now.name + ": " + row.key + " is " + value_text(row, have) + ", expected " +
+    const auto have = row.of(now);
+    if (!values_[i] || values_[i] == have) continue;
+    out.push_back(now.name + ": " + row.key + " is " +
+                  (have ? value_text(row, *have) : "not known to this kernel") + ", expected " +
                   value_text(row, *values_[i]));
   }
   return out;

@@ -19,7 +19,7 @@ struct LinkSetting {
   bool flag;             // true or false in the configuration; 1 or 0 here
   uint32_t least = 0;    // of a number
   uint32_t most = 1;
-  uint32_t (*of)(const Link&);
+  std::optional<uint32_t> (*of)(const Link&);  // no value: this kernel has no such setting
   void (*put)(uint32_t value, LinkChange&);
 };
 
@@ -27,12 +27,12 @@ inline constexpr std::array kLinkSettings{
     LinkSetting{.key = "promisc",
                 .document = "receives packets for other addresses",
                 .flag = true,
-                .of = [](const Link& link) { return uint32_t{link.promisc_set()}; },
+                .of = [](const Link& link) { return std::optional<uint32_t>(link.promisc_set()); },
                 .put = [](uint32_t value, LinkChange& change) { change.promisc = value != 0; }},
     LinkSetting{.key = "allmulti",
                 .document = "receives all multicast packets",
                 .flag = true,
-                .of = [](const Link& link) { return uint32_t{link.allmulti_set()}; },
+                .of = [](const Link& link) { return std::optional<uint32_t>(link.allmulti_set()); },
                 .put = [](uint32_t value, LinkChange& change) { change.allmulti = value != 0; }},
     // A queue of this length holds seconds of traffic, and some queueing disciplines reserve memory for all
     // of it (pfifo_fast_change_tx_queue_len()).
@@ -40,7 +40,7 @@ inline constexpr std::array kLinkSettings{
                 .document = "length of the transmit queue, in packets",
                 .flag = false,
                 .most = 1'000'000,
-                .of = [](const Link& link) { return link.tx_queue_len; },
+                .of = [](const Link& link) { return std::optional<uint32_t>(link.tx_queue_len); },
                 .put = [](uint32_t value, LinkChange& change) { change.tx_queue_len = value; }},
     // BIG TCP. 524,280 is GSO_MAX_SIZE and GRO_MAX_SIZE of the kernel; a driver can have a lower limit, and
     // the kernel takes no segment that is smaller than its headers.
@@ -49,14 +49,14 @@ inline constexpr std::array kLinkSettings{
                 .flag = false,
                 .least = 512,
                 .most = 524'280,
-                .of = [](const Link& link) { return link.options.gso_max_size.value_or(0); },
+                .of = [](const Link& link) { return link.options.gso_max_size; },
                 .put = [](uint32_t value, LinkChange& change) { change.options.gso_max_size = value; }},
     LinkSetting{.key = "groMaxSize",
                 .document = "largest segment in bytes that the pod's stack takes from the device (BIG TCP)",
                 .flag = false,
                 .least = 512,
                 .most = 524'280,
-                .of = [](const Link& link) { return link.options.gro_max_size.value_or(0); },
+                .of = [](const Link& link) { return link.options.gro_max_size; },
                 .put = [](uint32_t value, LinkChange& change) { change.options.gro_max_size = value; }},
 };
 
@@ -75,6 +75,9 @@ class LinkSettings {
 
   // Takes over every value that is set in `others`.
   void override_by(const LinkSettings& others);
+  // Errc::unsupported: the kernel, which takes attributes that it does not know without a word, has not all
+  // of these settings.
+  Result<> check_kernel_has(const Link& now) const;
   // The settings that the link has otherwise.
   LinkSettings differing_from(const Link& now) const;
   void put_into(LinkChange& change) const;

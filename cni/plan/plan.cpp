@@ -152,6 +152,7 @@ Result<> plan_link(const Request& request, const LinkConf& wanted, const LinkSet
   // What is set already is not sent: some drivers refuse even a change to the same address.
   if (mac && *mac != link.mac) plan.mac = mac;
   if (wanted.mtu && *wanted.mtu != link.mtu) plan.mtu = wanted.mtu;
+  TRY(settings.check_kernel_has(link));
   plan.settings = settings.differing_from(link);
   std::copy_if(link.altnames.begin(), link.altnames.end(), std::back_inserter(plan.own_altnames),
                [&](const std::string& name) { return name == request.ifname; });

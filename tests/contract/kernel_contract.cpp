@@ -233,7 +233,8 @@ void check_options(ContractBench& bench, const Link& before) {
   CHECK(moved.options.group == 7U);
   CHECK(moved.options.gso_max_size == 30'000U);
   CHECK(moved.options.gso_max_segs == 100U);
-  CHECK(moved.options.gro_max_size == 20'000U);
+  // Linux 5.19 and later: an older one leaves it out without a word.
+  if (before.options.gro_max_size) CHECK(moved.options.gro_max_size == 20'000U);
   CHECK(moved.promisc_set() == before.promisc_set());
   const LinkOptions back = before.options.differing_from(moved.options);
   if (before.options.gso_ipv4_max_size) {

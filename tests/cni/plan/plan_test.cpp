@@ -87,6 +87,16 @@ TEST_CASE("Flags and queue length that are set already are not sent, and the old
   CHECK_FALSE(plan.link->allmulti);
 }
 
+TEST_CASE("A setting that the kernel does not have is refused: it would take the message and leave it out") {
+  Situation s;
+  s.conf.pod.link.set("groMaxSize", 40'000);
+  s.state.link->options.gro_max_size.reset();
+  CHECK(s.refusal().code == Errc::unsupported);
+  CHECK_THAT(s.refusal().text, Contains("groMaxSize: this kernel has no such setting"));
+  s.state.link->options.gro_max_size = 65'536;
+  CHECK(s.plan().settings.get("groMaxSize") == 40'000U);
+}
+
 TEST_CASE("Source routing uses the lowest free table from 100 on, or the configured one") {
   Situation s;
   CHECK_FALSE(s.plan().routing_table.has_value());
