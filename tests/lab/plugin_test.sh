@@ -47,7 +47,7 @@ ip route del default dev "$(netdev "${all[0]}")" table 77
 ip -6 route add default dev "$(netdev "${all[0]}")"
 check 'the same with IPv6' is "${all[*]:1}" ids '.resources[].devices[]'
 ip -6 route del default dev "$(netdev "${all[0]}")"
-ip link add br9 type bridge
+ip link add br9 type bridge vlan_default_pvid 0   # igbvf of 5.10 is refused the VLAN that a bridge adds by itself
 ip link set "$(netdev "${all[0]}")" master br9
 check 'a VF in a bridge is refused' is "${all[*]:1}" ids '.resources[].devices[]'
 ip link del br9
