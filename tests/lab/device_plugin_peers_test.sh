@@ -21,7 +21,7 @@ interface=$(netdev "${functions[0]}") pf=$(netdev "${cards[0]}")
 place=([vendor]=8086 [VENDOR]=8086 [vendor2]=8086 [vf_device]=10ca [driver]=igbvf
     [pf]=$pf [PF]=${pf^^} [pf2]=$(netdev "${cards[1]}") [root]=${cards[0]} [root_short]=${cards[0]#0000:}
     [vf0]=${functions[0]} [vf1]=${functions[1]} [vf2]=${functions[2]} [vf3]=${functions[3]} [vf0_short]=${functions[0]#0000:}
-    [vf0_if]=$interface [vf1_if]=$(netdev "${functions[1]}") [vf0_pattern]=${interface%?}?)
+    [vf0_if]=$interface [vf1_if]=$(netdev "${functions[1]}") [vf0_pattern]=${interface%?}? [sysfs]=real)
 . /host/files/peers/configurations.sh
 figures
 check 'no kernel warning' lacks 'WARNING:\|BUG:\|Call Trace' dmesg

@@ -5,6 +5,7 @@
 # one SELECTORS [KEYS]: one resource.
 one() { echo "{\"resourceList\": [{\"resourceName\": \"pool\", \"selectors\": $1${2:+, $2}}]}"; }
 shared() { echo "{\"configList\": [{\"resourceName\": \"hca\", \"rdmaHcaMax\": 3, \"selectors\": $1${2:+, $2}}]}"; }
+plain=$(one '{"pfNames": ["@pf@"]}')
 
 group=selectors
 same sdp 'everything' "$(one '{}')"
@@ -96,6 +97,27 @@ same sdp 'auxNetDevice without auxTypes' "$(one '{}' '"deviceType": "auxNetDevic
 same sdp 'auxNetDevice, auxTypes eth' "$(one '{"auxTypes": ["eth"]}' '"deviceType": "auxNetDevice"')"
 differs sub-function-files sdp 'a netDevice pool before one of sub-functions' '{"resourceList": [{"resourceName": "pf", "selectors": {"pciAddresses": ["@sf_root@"]}}, {"resourceName": "sf", "deviceType": "auxNetDevice", "selectors": {"auxTypes": ["sf"]}}]}'
 
+group='what this node is like'
+differs vf-holes sdp 'an index behind a hole' "$(one '{"pfNames": ["@hole_pf@#2-4"]}')"
+same sdp 'a PF some of whose VFs are gone' "$(one '{"pfNames": ["@hole_pf@"]}')"
+same sdp 'acpiIndexes, blanks in the file' "$(one '{"acpiIndexes": ["@acpi_blanks@"]}')"
+same sdp 'a VF without a driver' "$(one '{"pciAddresses": ["@no_driver@"]}')"
+differs further-selectors sdp 'ifNames' "$(one '{"ifNames": ["@vf0_if@"]}')"
+differs further-selectors sdp 'not' "$(one '{"pfNames": ["@pf@"], "not": {"pfNames": ["@pf@#0"]}}')"
+# An interface of a VF that the host uses. The sysfs of a made-up node does not show that it is a port.
+interface=${place[vf0_if]}
+ip link set "$interface" up && ip route add default dev "$interface"
+differs default-route sdp 'a VF with the default route' "$plain"
+ip route flush dev "$interface" && ip -6 route add default dev "$interface" table 77
+differs default-route sdp 'a VF with an IPv6 default route of another table' "$plain"
+ip -6 route flush table 77
+ip link add host9 type bridge && ip link set "$interface" master host9
+differs host-member sdp 'a VF that is a port of a bridge' "$(one '{"pfNames": ["@pf@"]}' '"note": "@sysfs@"')"
+ip link del host9
+ip address add 192.0.2.7/32 dev "$interface"
+same sdp 'a VF with an address of the host' "$plain"
+ip address flush dev "$interface" && ip link set "$interface" down
+
 group='several resources'
 same sdp 'the first one has the devices' '{"resourceList": [{"resourceName": "a", "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "b", "selectors": {"pfNames": ["@pf@#0-3"]}}]}'
 same sdp 'each PF its own' '{"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["@pf@"]}}, {"resourceName": "b", "resourcePrefix": "nvidia.com", "selectors": {"pfNames": ["@pf2@"]}}]}'
@@ -140,7 +162,6 @@ differs names-for-kubelet sdp 'resourcePrefix of Kubernetes' "$(one '{"pfNames":
 differs names-for-kubelet sdp 'resourcePrefix with a blank' "$(one '{"pfNames": ["@pf@"]}' '"resourcePrefix": "intel .com"')"
 same sdp 'a path of a socket that is too long' "{\"resourceList\": [{\"resourceName\": \"$(printf 'a%.0s' {1..60})\", \"resourcePrefix\": \"a-long-prefix.example.com\", \"selectors\": {\"pfNames\": [\"@pf@#0\"]}}]}"
 
-plain=$(one '{"pfNames": ["@pf@"]}')
 group='how it is written'
 same sdp 'keys in upper case' "$(one '{"PFNAMES": ["@pf@"], "ISRDMA": false}' '"EXCLUDETOPOLOGY": true')"
 same sdp 'keys in lower case' '{"resourcelist": [{"resourcename": "pool", "resourceprefix": "nvidia.com", "selectors": {"pfnames": ["@pf@"], "isrdma": false}}]}'
@@ -188,8 +209,8 @@ same shr 'vendors' "$(shared '{"vendors": ["@vendor@"]}')"
 same shr 'deviceIDs' "$(shared '{"deviceIDs": ["@vf_device@"]}')"
 same shr 'drivers' "$(shared '{"drivers": ["@driver@"]}')"
 same shr 'ifNames' "$(shared '{"ifNames": ["@vf0_if@", "@vf1_if@"]}')"
-same shr 'ifNames, pattern' "$(shared '{"ifNames": ["@vf0_if@*"]}')"
-same shr 'ifNames, question mark' "$(shared '{"ifNames": ["@vf0_pattern@"]}')"
+differs patterns shr 'ifNames, pattern' "$(shared '{"ifNames": ["@vf0_if@*"]}')"
+differs patterns shr 'ifNames, question mark' "$(shared '{"ifNames": ["@vf0_pattern@"]}')"
 same shr 'ifNames, empty string' "$(shared '{"ifNames": [""]}')"
 same shr 'linkTypes ether' "$(shared '{"linkTypes": ["ether"]}')"
 same shr 'linkTypes infiniband' "$(shared '{"linkTypes": ["infiniband"]}')"
@@ -199,9 +220,9 @@ same shr 'ifNames that is not there' "$(shared '{"ifNames": ["nic77"]}')"
 same shr 'selectors are empty' "$(shared '{}')"
 same shr 'selectors have empty lists' "$(shared '{"vendors": []}')"
 same shr 'selectors are null' "$(shared 'null')"
-same shr 'selectors are a list' "$(shared '[{"vendors": ["@vendor@"]}]')"
+differs further-selectors shr 'selectors are a list' "$(shared '[{"vendors": ["@vendor@"]}]')"
 same shr 'devices in selectors' "$(shared '{"vendors": ["@vendor@"], "devices": ["ffff"]}')"
-same shr 'pfNames in selectors' "$(shared '{"vendors": ["@vendor@"], "pfNames": ["nic77"]}')"
+differs further-selectors shr 'pfNames in selectors' "$(shared '{"vendors": ["@vendor@"], "pfNames": ["nic77"]}')"
 same shr 'isRdma false in selectors' "$(shared '{"vendors": ["@vendor@"], "isRdma": false}')"
 
 group='shared, keys'
@@ -216,8 +237,8 @@ same shr 'rdmaHcaMax missing' '{"configList": [{"resourceName": "hca", "selector
 same shr 'rdmaHcaMax null' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": null, "selectors": {"vendors": ["@vendor@"]}}]}'
 same shr 'rdmaHcaMax negative' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": -1, "selectors": {"vendors": ["@vendor@"]}}]}'
 same shr 'rdmaHcaMax, a text' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": "5", "selectors": {"vendors": ["@vendor@"]}}]}'
-same shr 'rdmaHcaMax 1.0' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": 1.0, "selectors": {"vendors": ["@vendor@"]}}]}'
-same shr 'rdmaHcaMax 1e2' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": 1e2, "selectors": {"vendors": ["@vendor@"]}}]}'
+differs whole-numbers shr 'rdmaHcaMax 1.0' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": 1.0, "selectors": {"vendors": ["@vendor@"]}}]}'
+differs whole-numbers shr 'rdmaHcaMax 1e2' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": 1e2, "selectors": {"vendors": ["@vendor@"]}}]}'
 same shr 'rdmaHcaMax 1000' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": 1000, "selectors": {"vendors": ["@vendor@"]}}]}'
 for interval in 0 5 -1 '"60"' null 1.5; do
     same shr "periodicUpdateInterval $interval" "{\"periodicUpdateInterval\": $interval, $(sed 's/^{//' <<< "$(shared '{"vendors": ["@vendor@"]}')")"
@@ -227,16 +248,19 @@ same shr 'keys in lower case' '{"configlist": [{"resourcename": "hca", "rdmahcam
 
 group='shared, several'
 same shr 'two pools of the same devices' '{"configList": [{"resourceName": "a", "rdmaHcaMax": 2, "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "b", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
-same shr 'one name twice' '{"configList": [{"resourceName": "a", "rdmaHcaMax": 2, "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "a", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
-same shr 'one name with two prefixes' '{"configList": [{"resourceName": "a", "rdmaHcaMax": 2, "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "a", "resourcePrefix": "x.io", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
+differs faulty-entry shr 'one name twice' '{"configList": [{"resourceName": "a", "rdmaHcaMax": 2, "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "a", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
+differs shared-names shr 'one name with two prefixes' '{"configList": [{"resourceName": "a", "rdmaHcaMax": 2, "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "a", "resourcePrefix": "x.io", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
 same shr 'a pool without devices' '{"configList": [{"resourceName": "none", "rdmaHcaMax": 2, "selectors": {"vendors": ["ffff"]}}, {"resourceName": "b", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
-for name in 'a-b' 'a.b' '_a' 'a_' ''; do
-    same shr "resourceName '$name'" "{\"configList\": [{\"resourceName\": \"$name\", \"rdmaHcaMax\": 1, \"selectors\": {\"vendors\": [\"@vendor@\"]}}]}"
-done
-same shr 'a faulty entry beside a good one' '{"configList": [{"resourceName": "a", "rdmaHcaMax": "x", "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "b", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
-same shr 'entry null' '{"configList": [null, {"resourceName": "b", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
+named() { echo "{\"configList\": [{\"resourceName\": \"$1\", \"rdmaHcaMax\": 1, \"selectors\": {\"vendors\": [\"@vendor@\"]}}]}"; }
+differs shared-names shr 'resourceName with a dash' "$(named 'a-b')"
+differs names-for-kubelet shr 'resourceName that begins with an underscore' "$(named '_a')"
+differs names-for-kubelet shr 'resourceName that ends with an underscore' "$(named 'a_')"
+same shr 'resourceName with a dot' "$(named 'a.b')"
+same shr 'resourceName, empty' "$(named '')"
+differs faulty-entry shr 'a faulty entry beside a good one' '{"configList": [{"resourceName": "a", "rdmaHcaMax": "x", "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "b", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
+differs faulty-entry shr 'entry null' '{"configList": [null, {"resourceName": "b", "rdmaHcaMax": 1, "selectors": {"ifNames": ["@vf0_if@"]}}]}'
 same shr 'configList null' '{"configList": null}'
 same shr 'no entry' '{"configList": []}'
 same shr 'BOM' $'\xef\xbb\xbf'"$(shared '{"vendors": ["@vendor@"]}')"
 same shr 'comma behind the last' '{"configList": [{"resourceName": "hca", "rdmaHcaMax": 2, "selectors": {"vendors": ["@vendor@"]}},]}'
-same shr 'resourceList instead' "$plain"
+differs other-formats shr 'resourceList instead' "$plain"

@@ -98,6 +98,12 @@ make_node() {
     vf $b.0 0 $b.2 020000 8086 154c 1 iavf ens2f0v0
     vf $b.0 1 $b.3 020000 8086 154c 1 iavf ens2f0v1
     vf $b.0 2 $b.4 020000 8086 154c 1 vfio-pci
+    pci_function 0000:d8:00.0 020000 15b3 1017 1 mlx5_core ens3f0
+    with_vfs 0000:d8:00.0 5
+    vf 0000:d8:00.0 0 0000:d8:00.2 020000 15b3 1018 1 mlx5_core ens3f0v0
+    vf 0000:d8:00.0 3 0000:d8:00.5 020000 15b3 1018 1 mlx5_core ens3f0v3
+    fact bus/pci/devices/0000:d8:00.5/acpi_index ' 77 '
+    vf 0000:d8:00.0 4 0000:d8:00.6 020000 15b3 1018 1 mlx5_core ens3f0v4
     pci_function 0000:af:00.0 020000 15b3 a2d6 1 mlx5_core p0 mlx5_4
     sub_function 0000:af:00.0 2 1 enp175s0f0s1 mlx5_5
     sub_function 0000:af:00.0 3 88 enp175s0f0s88
@@ -125,5 +131,6 @@ find_places() {
         [pf]=ens1f0np0 [PF]=ENS1F0NP0 [pf2]=ens2f0 [root]=0000:3b:00.0 [root_short]=3b:00.0
         [vf0]=0000:3b:00.2 [vf1]=0000:3b:00.3 [vf2]=0000:3b:00.4 [vf3]=0000:3b:00.5 [vf0_short]=3b:00.2
         [vf0_if]=ens1f0v0 [vf1_if]=ens1f0v1 [vf0_pattern]=ens1f0v? [acpi]=12
-        [accelerator]=0000:c1:00.0 [accelerator_vendor]=8086 [sf_pf]=p0 [sf_root]=0000:af:00.0)
+        [accelerator]=0000:c1:00.0 [accelerator_vendor]=8086 [sf_pf]=p0 [sf_root]=0000:af:00.0
+        [hole_pf]=ens3f0 [acpi_blanks]=77 [no_driver]=0000:3b:00.6)
 }
