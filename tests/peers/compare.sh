@@ -12,7 +12,7 @@ probe=127.0.0.1:9444
 declare -A place          # @NAME@ in a configuration -> what this node has for it
 compared=0 equal=0 as_documented=0 wrong=0 skipped_here=0
 declare -A of_row of_group equal_of_group
-group=
+group= flags=()           # flags: for both plugins
 
 # Without a process for each try: in the lab's VM one takes as long as a plugin's start elsewhere.
 exec {pause}<> <(:)
@@ -41,13 +41,13 @@ ours_has_started() {
 }
 peer_has_started() { local text; text_of $work/log; [[ $text == *'All servers started'* ]]; }
 
-# Kubelet has a list of devices for each socket.
+# Kubelet has a list of devices for each socket, or the stream has ended.
 has_lists() {
     local sockets lines line
     local -A lists=()
     sockets=($kubelet/plugins_registry/*.sock)
     mapfile -t lines < $work/events
-    for line in "${lines[@]}"; do [[ ! $line =~ ^(.*):\ [0-9]+\ devices$ ]] || lists[${BASH_REMATCH[1]}]=1; done
+    for line in "${lines[@]}"; do [[ ! $line =~ ^(.*):\ ([0-9]+\ devices|the\ stream\ ended.*)$ ]] || lists[${BASH_REMATCH[1]}]=1; done
     [ ! -e "${sockets[0]}" ] || [ ${#lists[@]} -ge ${#sockets[@]} ]
 }
 # wait_while PID COMMAND...: until COMMAND succeeds; fails when the process has ended, or after a minute.
@@ -91,7 +91,7 @@ facts() {
 answer() {
     local name=$1 has_started=$2 pid kubelet_pid
     shift 2
-    find $kubelet $devinfo -mindepth 1 -delete 2> /dev/null
+    find $kubelet $devinfo /var/run/cdi -mindepth 1 -delete 2> /dev/null
     mkdir -p $kubelet/plugins_registry $kubelet/device-plugins
     : > $work/log
     : > $work/events
@@ -116,11 +116,11 @@ answer() {
 answers() {
     local format=$1
     case $format in
-        sdp) answer theirs peer_has_started "$sdp" -logtostderr -v 1 --config-file $work/config.json ;;
-        shr) answer theirs peer_has_started "$shr" --config-file $work/config.json ;;
+        sdp) answer theirs peer_has_started "$sdp" -logtostderr -v 1 --config-file $work/config.json "${flags[@]}" ;;
+        shr) answer theirs peer_has_started "$shr" --config-file $work/config.json "${flags[@]}" ;;
     esac
     answer ours ours_has_started "$vfrail" serve --config-file $work/config.json --probe-address $probe --run-dir $work/run \
-        --cni-state-dir $work/state
+        --cni-state-dir $work/state "${flags[@]}"
 }
 written() {
     local text=$1 name

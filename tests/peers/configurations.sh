@@ -85,13 +85,13 @@ same sdp 'accelerator' "$(one '{}' '"deviceType": "accelerator"')"
 same sdp 'accelerator by vendor and driver' "$(one '{"vendors": ["@accelerator_vendor@"], "drivers": ["vfio-pci"]}' '"deviceType": "accelerator"')"
 same sdp 'accelerator by address' "$(one '{"pciAddresses": ["@accelerator@"]}' '"deviceType": "accelerator", "additionalInfo": {"*": {"a": "b"}}')"
 same sdp 'accelerator with keys of netDevice' "$(one '{"pfNames": ["nic"], "linkTypes": ["ether"], "isRdma": true}' '"deviceType": "accelerator"')"
-differs sub-function-files sdp 'auxNetDevice' "$(one '{"auxTypes": ["sf"]}' '"deviceType": "auxNetDevice"')"
-differs sub-function-files sdp 'auxNetDevice, pfNames with numbers' "$(one '{"auxTypes": ["sf"], "pfNames": ["@sf_pf@#1-5"]}' '"deviceType": "auxNetDevice"')"
-differs sub-function-files sdp 'auxNetDevice, rootDevices' "$(one '{"auxTypes": ["sf"], "rootDevices": ["@sf_root@#88"]}' '"deviceType": "auxNetDevice"')"
-differs sub-function-files sdp 'auxNetDevice, isRdma' "$(one '{"auxTypes": ["sf"], "isRdma": true}' '"deviceType": "auxNetDevice"')"
-differs sub-function-files sdp 'auxNetDevice, needVhostNet' "$(one '{"auxTypes": ["sf"], "needVhostNet": true}' '"deviceType": "auxNetDevice"')"
-differs sub-function-files sdp 'auxNetDevice, linkTypes and drivers' "$(one '{"auxTypes": ["sf"], "linkTypes": ["ether"], "drivers": ["mlx5_core"]}' '"deviceType": "auxNetDevice"')"
-differs sub-function-files sdp 'auxNetDevice, acpiIndexes' "$(one '{"auxTypes": ["sf"], "acpiIndexes": ["7"]}' '"deviceType": "auxNetDevice"')"
+differs sub-function-files sdp 'auxNetDevice' "$(one '{"auxTypes": ["sf"]}' '"deviceType": "auxNetDevice", "note": "@sf_root@"')"
+differs sub-function-files sdp 'auxNetDevice, pfNames with numbers' "$(one '{"auxTypes": ["sf"], "pfNames": ["@sf_pf@#1-5"]}' '"deviceType": "auxNetDevice", "note": "@sf_root@"')"
+differs sub-function-files sdp 'auxNetDevice, rootDevices' "$(one '{"auxTypes": ["sf"], "rootDevices": ["@sf_root@#88"]}' '"deviceType": "auxNetDevice", "note": "@sf_root@"')"
+differs sub-function-files sdp 'auxNetDevice, isRdma' "$(one '{"auxTypes": ["sf"], "isRdma": true}' '"deviceType": "auxNetDevice", "note": "@sf_root@"')"
+differs sub-function-files sdp 'auxNetDevice, needVhostNet' "$(one '{"auxTypes": ["sf"], "needVhostNet": true}' '"deviceType": "auxNetDevice", "note": "@sf_root@"')"
+differs sub-function-files sdp 'auxNetDevice, linkTypes and drivers' "$(one '{"auxTypes": ["sf"], "linkTypes": ["ether"], "drivers": ["mlx5_core"]}' '"deviceType": "auxNetDevice", "note": "@sf_root@"')"
+differs sub-function-files sdp 'auxNetDevice, acpiIndexes' "$(one '{"auxTypes": ["sf"], "acpiIndexes": ["7"]}' '"deviceType": "auxNetDevice", "note": "@sf_root@"')"
 differs sub-function-files sdp 'auxNetDevice, additionalInfo' "$(one '{"auxTypes": ["sf"]}' '"deviceType": "auxNetDevice", "additionalInfo": {"@sf_root@": {"a": "parent"}}')"
 same sdp 'auxNetDevice without auxTypes' "$(one '{}' '"deviceType": "auxNetDevice"')"
 same sdp 'auxNetDevice, auxTypes eth' "$(one '{"auxTypes": ["eth"]}' '"deviceType": "auxNetDevice"')"
@@ -104,19 +104,40 @@ same sdp 'acpiIndexes, blanks in the file' "$(one '{"acpiIndexes": ["@acpi_blank
 same sdp 'a VF without a driver' "$(one '{"pciAddresses": ["@no_driver@"]}')"
 differs further-selectors sdp 'ifNames' "$(one '{"ifNames": ["@vf0_if@"]}')"
 differs further-selectors sdp 'not' "$(one '{"pfNames": ["@pf@"], "not": {"pfNames": ["@pf@#0"]}}')"
-# An interface of a VF that the host uses. The sysfs of a made-up node does not show that it is a port.
-interface=${place[vf0_if]}
+# An interface of a VF that the host uses, or a pod has. The sysfs of a made-up node does not show that it is a port, or gone.
+interface=${place[vf0_if]} real='"note": "@sysfs@"'
 ip link set "$interface" up && ip route add default dev "$interface"
 differs default-route sdp 'a VF with the default route' "$plain"
 ip route flush dev "$interface" && ip -6 route add default dev "$interface" table 77
 differs default-route sdp 'a VF with an IPv6 default route of another table' "$plain"
 ip -6 route flush table 77
 ip link add host9 type bridge && ip link set "$interface" master host9
-differs host-member sdp 'a VF that is a port of a bridge' "$(one '{"pfNames": ["@pf@"]}' '"note": "@sysfs@"')"
+differs host-member sdp 'a VF that is a port of a bridge' "$(one '{"pfNames": ["@pf@"]}' "$real")"
 ip link del host9
 ip address add 192.0.2.7/32 dev "$interface"
 same sdp 'a VF with an address of the host' "$plain"
 ip address flush dev "$interface" && ip link set "$interface" down
+if [ -n "${place[sysfs]-}" ]; then
+    ip netns add pod && ip link set "$interface" netns pod
+    same sdp 'a VF whose interface is in a pod' "$(one '{"pfNames": ["@pf@"], "linkTypes": ["ether"], "isRdma": true}' "$real")"
+    same shr 'a device whose interface is in a pod' "$(shared '{"vendors": ["@vendor@"]}' "$real")"
+    differs no-interface shr 'a device whose interface is in a pod, linkTypes' "$(shared '{"linkTypes": ["ether"]}' "$real")"
+    ip -n pod link set "$interface" netns 1 && ip netns del pod
+    modprobe -r rdma_ucm
+    same sdp 'without rdma_cm' "$(one '{"pfNames": ["@pf@"], "isRdma": true}' "$real")"
+    differs missing-nodes shr 'without rdma_cm' "$(shared '{"vendors": ["@vendor@"]}' "$real")"
+    modprobe rdma_ucm
+fi
+
+group=flags
+flags=(--resource-prefix nvidia.com)
+same sdp 'a prefix for all' "$(one '{"pfNames": ["@pf@#0-1"]}')"
+same sdp 'a prefix for all, and one of its own' "$(one '{"pfNames": ["@pf@#0-1"]}' '"resourcePrefix": "x.io"')"
+flags=(--use-cdi)
+differs cdi sdp 'CDI' "$(one '{"pfNames": ["@pf@#0-1"], "isRdma": true}')"
+differs cdi sdp 'CDI, a device without nodes' "$(one '{"pfNames": ["@pf@#0-1"]}')"
+differs cdi shr 'CDI, shared' "$(shared '{"ifNames": ["@vf0_if@", "@vf1_if@"]}')"
+flags=()
 
 group='several resources'
 same sdp 'the first one has the devices' '{"resourceList": [{"resourceName": "a", "selectors": {"vendors": ["@vendor@"]}}, {"resourceName": "b", "selectors": {"pfNames": ["@pf@#0-3"]}}]}'

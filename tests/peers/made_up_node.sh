@@ -119,7 +119,8 @@ make_node() {
     for node in null zero random urandom tty; do touch "$tree/dev/$node" && mount --bind "/dev/$node" "$tree/dev/$node"; done
     ln -s /proc/self/fd "$tree/dev/fd"
     mkdir -p "$tree/kubelet" "$tree/k8s" "$tree/dev/shm"
-    mkdir -p /var/lib/kubelet /var/run/k8s.cni.cncf.io
+    mkdir -p /var/lib/kubelet /var/run/k8s.cni.cncf.io /var/run/cdi
+    mount -t tmpfs tmpfs /var/run/cdi
     mount --bind "$tree/kubelet" /var/lib/kubelet
     mount --bind "$tree/k8s" /var/run/k8s.cni.cncf.io
     mount --bind "$tree/dev" /dev
