@@ -184,4 +184,5 @@ figures() {
     for name in "${!of_group[@]}"; do echo "  $name: ${of_group[$name]}, ${equal_of_group[$name]:-0} equal"; done | sort
     for name in "${!of_row[@]}"; do echo "  difference \"$name\": ${of_row[$name]}"; done | sort
     rm -rf "$work"
+    check 'a configuration was compared' test $compared -gt 0
 }

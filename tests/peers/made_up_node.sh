@@ -78,8 +78,8 @@ sub_function() {
 }
 
 make_node() {
-    tree=$(mktemp -d)
-    mount -t tmpfs tmpfs "$tree"
+    # In this mount namespace alone, like all that follows.
+    for tree in /run /var/lib /mnt; do mount -t tmpfs tmpfs $tree; done
     mkdir -p "$tree"/sys/{bus/pci/devices,class/net} "$tree"/dev/{infiniband,net,vfio}
     local a=0000:3b:00 b=0000:86:00
     pci_function $a.0 020000 15b3 101d 0 mlx5_core ens1f0np0 mlx5_0
@@ -118,14 +118,11 @@ make_node() {
     fact module/ib_core/parameters/netns_mode Y
     for node in null zero random urandom tty; do touch "$tree/dev/$node" && mount --bind "/dev/$node" "$tree/dev/$node"; done
     ln -s /proc/self/fd "$tree/dev/fd"
-    mkdir -p "$tree/kubelet" "$tree/k8s" "$tree/dev/shm"
-    mkdir -p /var/lib/kubelet /var/run/k8s.cni.cncf.io /var/run/cdi
-    mount -t tmpfs tmpfs /var/run/cdi
-    mount --bind "$tree/kubelet" /var/lib/kubelet
-    mount --bind "$tree/k8s" /var/run/k8s.cni.cncf.io
+    mkdir -p "$tree/dev/shm" /var/lib/kubelet /run/k8s.cni.cncf.io /run/cdi
     mount --bind "$tree/dev" /dev
     mount --bind "$tree/sys" /sys
 }
+
 # @NAME@ of the configurations on the made-up node.
 find_places() {
     place=([vendor]=15b3 [VENDOR]=15B3 [vendor2]=8086 [vf_device]=101e [driver]=mlx5_core [uio_driver]=igb_uio
