@@ -3,10 +3,11 @@
 # k8s-rdma-shared-dev-plugin demands: the comparison of tests/peers/run. Not in tests/run, which cannot fetch the peers: build
 # them from their repositories (cmd/sriovdp, cmd/k8s-rdma-shared-dp), and name them by path; one that is not named is not compared.
 #   tests/lab/run --limit 3600 --program .../vfrail --program .../test-kubelet --file tests/peers --program PATH/sriovdp
-#       --program PATH/k8s-rdma-shared-dp tests/lab/device_plugin_peers_test.sh [PATTERN]
+#       --program PATH/k8s-rdma-shared-dp tests/lab/device_plugin_peers_test.sh [PATTERN [all]]
+# PATTERN: configurations with such names alone. "all" shows also those differences that are documented.
 # shellcheck source=tests/lab/guest/lib.sh
 . /lab/lib.sh
-ONLY=${1:-}
+ONLY=${1:-} DIFFERENCES=${2:-}
 sdp=$(command -v sriovdp) shr=$(command -v k8s-rdma-shared-dp) vfrail=$(command -v vfrail) test_kubelet=$(command -v test-kubelet)
 [ -n "$sdp$shr" ] || { echo 'device_plugin_peers_test: no sriovdp and no k8s-rdma-shared-dp: give them by --program'; exit 2; }
 lab_up 4 --rdma shared || exit
