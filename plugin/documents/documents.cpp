@@ -123,11 +123,11 @@ std::string Document::title() const {
 }
 
 Result<std::vector<Document>> read_documents(std::string_view text, const std::string& file) {
-  // As in Go: a byte that is not UTF-8 becomes U+FFFD.
+  // As in Go: a byte that is not UTF-8 becomes U+FFFD, and in JSON the escape of half a surrogate pair, too.
   const std::string good = well_formed(text);
   if (good.find_first_not_of(kBlanks) == std::string::npos)
     return Error{Errc::invalid, 0, file + ": it is empty", ErrorId::config_empty};
-  if (is_json(good, file)) return read_json(good, file);
+  if (is_json(good, file)) return read_json(Json::as_unicode(good), file);
   std::vector<Json> values = TRY(read_yaml(good), file);
   const auto shared = std::make_shared<const std::string>(good);
   std::vector<Document> out;
@@ -162,7 +162,8 @@ Result<Json> read_embedded(const Document& document, const Json& scalar, std::st
     return Error{Errc::invalid, 0, line + "it is empty", ErrorId::config_empty};
   TextLines lines{scalar.line(), false};
   if (begins_literal_block(line_of(*document.file_text, scalar.line()))) lines = {scalar.line() + 1, true};
-  if (is_json(*text, name)) return with_id(ErrorId::config_syntax, Json::parse_in_file(*text, lines));
+  if (is_json(*text, name))
+    return with_id(ErrorId::config_syntax, Json::parse_in_file(Json::as_unicode(*text), lines));
   std::vector<Json> values = TRY(read_yaml(*text, lines));
   if (values.size() == 1) return std::move(values.front());
   return Error{Errc::invalid, 0, line + "must be one document, got " + std::to_string(values.size())};

@@ -3,6 +3,7 @@
 #include "common/files.h"
 #include "common/text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <poll.h>
@@ -134,10 +135,39 @@ Result<Json> capacity(TestKubelet& kubelet, const Json& request) {
   return node_json(kubelet.node());
 }
 
+// What a container gets with each device, and with the first two. Each request is sent twice: a plugin may
+// know more when it answers the second.
+Result<Json> survey(TestKubelet& kubelet) {
+  constexpr size_t kMostDevices = 16;  // of shared resources, whose units are alike, there are a thousand
+  Json out = Json::object();
+  for (const auto& [name, resource] : kubelet.node()) {
+    std::vector<std::vector<std::string>> asked;
+    for (const KubeletDevice& device : resource.devices) asked.push_back({device.id});
+    std::sort(asked.begin(), asked.end());
+    if (asked.size() > kMostDevices) asked.resize(kMostDevices);
+    if (asked.size() > 1) asked.push_back({asked[0][0], asked[1][0]});
+    Json answers = Json::array();
+    for (const auto& ids : asked) {
+      Json one;
+      one.set("resource", name).set("ids", Json(ids));
+      (void)allocate(kubelet, one);
+      const auto got = allocate(kubelet, one);
+      answers.push(got ? *got : one.set("error", got.error().text));
+    }
+    out.set(name, std::move(answers));
+  }
+  return out;
+}
+
 Result<Json> answer(TestKubelet& kubelet, const Json& request) {
   const std::string what = text(request, "do");
   if (what == "capacity") return capacity(kubelet, request);
   if (what == "allocate") return allocate(kubelet, request);
+  if (what == "survey") {
+    Json out;
+    out.set("resources", TRY(capacity(kubelet, request))).set("answers", TRY(survey(kubelet)));
+    return out;
+  }
   if (what == "free") {
     kubelet.free(texts(request, "ids"));
     return Json::object();

@@ -145,6 +145,7 @@ int main_or_throw(int argc, char** argv) {
   allocating->add_option("COUNT", options.count, "That many free devices, in order");
   allocating->add_option("--ids", options.ids, "These devices")->delimiter(',');
   allocating->add_option("--pod", options.pod, "NAMESPACE/POD/CONTAINER that has them, for pod-resources");
+  CLI::App* surveying = command("survey", "Print all resources, and the answers to Allocate for each device");
   CLI::App* freeing = command("free", "Give devices back");
   freeing->add_option("--ids", options.ids, "These devices")->delimiter(',')->required();
   CLI::App* restarting = command("restart", "As `systemctl restart kubelet`");
@@ -157,6 +158,7 @@ int main_or_throw(int argc, char** argv) {
   if (running->parsed()) return run(options);
   if (asking->parsed()) return capacity(options);
   if (allocating->parsed()) return print(ask(socket, ids_request("allocate", options)));
+  if (surveying->parsed()) return print(ask(socket, ids_request("survey", options)), true);
   if (freeing->parsed()) return print(ask(socket, ids_request("free", options)));
   if (restarting->parsed()) return print(ask(socket, ids_request("restart", options)));
   return 2;

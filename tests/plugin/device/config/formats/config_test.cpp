@@ -211,6 +211,23 @@ TEST_CASE("an empty deviceType is netDevice, as if it were missing") {
         DeviceType::net_device);
 }
 
+TEST_CASE("half a surrogate pair becomes the replacement character, as in Go") {
+  const std::string text =
+      R"({"resourceList": [{"resourceName": "a", "selectors": {"vendors": ["15b3"]},
+        "additionalInfo": {"*": {"half": "x\ud800y", "pair": "\ud83d\ude00", "escaped": "\\ud800"}}}]})";
+  const std::map<std::string, std::string> wanted = {
+      {"half", "x\xef\xbf\xbdy"}, {"pair", "\xf0\x9f\x98\x80"}, {"escaped", "\\ud800"}};
+  const auto file = parse_config(text, {"config.json", "intel.com", false});
+  REQUIRE(file);
+  CHECK(file->resources.at(0).additional_info->at("*") == wanted);
+  const std::string map =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  config.json: |\n    " +
+      std::string(text).replace(text.find('\n'), 1, "") + "\n";
+  const auto embedded = parse_config(map, {"map.yaml", "intel.com", false});
+  REQUIRE(embedded);
+  CHECK(embedded->resources.at(0).additional_info->at("*") == wanted);
+}
+
 TEST_CASE("an invalid byte of UTF-8 becomes the replacement character, as in Go") {
   const Config config = parse(resource("\"resourceName\":\"a\",\"additionalInfo\":{\"*\":{\"k\":\"\xff\"}}"));
   CHECK(config.resources[0].additional_info->at("*").at("k") == "\xEF\xBF\xBD");
