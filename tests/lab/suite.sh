@@ -26,6 +26,8 @@ queue_infiniband() {
     local mode
     for mode in exclusive shared; do
         queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode"
+        queue "lab, InfiniBand traffic, $mode" lab --name "infiniband-traffic-$mode" --limit 300 \
+            tests/lab/infiniband_traffic_test.sh "$mode"
         queue "lab, InfiniBand at once, $mode" lab --name "infiniband-storm-$mode" --limit 300 \
             tests/lab/infiniband_storm_test.sh "$mode" 3
         # At each tenth point, another each time.

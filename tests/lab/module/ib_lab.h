@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * ib_lab - InfiniBand adapters without hardware, see ib_lab_main.c. What its
- * three files share: the adapter, its ports, and the one lock of the fabric.
+ * four files share: the adapter, its ports, and the one lock of the fabric.
  */
 #ifndef IB_LAB_H
 #define IB_LAB_H
 
 #include <linux/list.h>
 #include <linux/pci.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
@@ -19,6 +20,7 @@
 #define SUBNET_PREFIX 0xfe80000000000000ULL
 #define MAX_SGE 32
 #define MAX_GROUPS_OF_QP 64
+#define LAB_MAX_MESSAGE (1 << 20)
 
 struct lab_hca;
 
@@ -82,6 +84,7 @@ struct lab_qp {
 	struct lab_port *port;		/* NULL until INIT, but of QP0 and QP1 */
 	enum ib_qp_type type;
 	enum ib_qp_state state;
+	bool of_program;		/* its work requests name regions, not pointers */
 	bool signal_all;
 	u16 pkey_index;
 	u32 qkey;
@@ -100,8 +103,21 @@ static inline struct lab_qp *to_qp(struct ib_qp *ibqp)
 extern const struct ib_device_ops lab_verbs;
 void lab_complete(struct ib_cq *ibcq, const struct ib_wc *wc);
 
-/* ib_lab_fabric.c, all under lab_lock. An errno: a reliable connection is lost. */
-int lab_send(struct lab_qp *qp, const struct ib_send_wr *wr);
+/* ib_lab_memory.c */
+struct ib_mr *lab_get_dma_mr(struct ib_pd *ibpd, int access);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+struct ib_mr *lab_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 address, int access,
+			      struct ib_dmah *dmah, struct ib_udata *udata);
+#else
+struct ib_mr *lab_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 address, int access,
+			      struct ib_udata *udata);
+#endif
+int lab_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int lab_copy(const struct lab_qp *qp, u32 key, u64 address, void *data, u32 length, int access, bool into);
+
+/* ib_lab_fabric.c, all under lab_lock. What the completion has to say; not IB_WC_SUCCESS: a reliable
+ * connection is lost. */
+enum ib_wc_status lab_send(struct lab_qp *qp, const struct ib_send_wr *wr);
 int lab_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
 		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index);

@@ -12,11 +12,11 @@
 
 #include "ib_lab.h"
 
-#define MAX_PACKET (80 * 1024)	/* IPoIB's largest, in connected mode, is 64 KiB */
+#define MAX_PACKET LAB_MAX_MESSAGE
 #define GRH_BYTES 40
 
 struct packet {
-	const u8 *data;
+	u8 *data;
 	u32 length;
 	u16 source_lid;
 	u16 pkey;
@@ -24,6 +24,8 @@ struct packet {
 	u8 sl;
 	bool has_grh;
 	union ib_gid source, target;
+	bool has_immediate;
+	__be32 immediate;
 };
 
 static u8 buffer[MAX_PACKET];	/* under lab_lock */
@@ -40,6 +42,63 @@ static bool can_receive(const struct lab_qp *qp)
 	       qp->state == IB_QPS_SQE;
 }
 
+/* One part of a work request: a region of a program's, or memory of the kernel's. */
+static int copy_part(const struct lab_qp *qp, const struct ib_sge *sge, u32 at, void *data, u32 length, bool into)
+{
+	void *memory = (void *)(uintptr_t)(sge->addr + at);
+
+	if (qp->of_program)
+		return lab_copy(qp, sge->lkey, sge->addr + at, data, length, into ? IB_ACCESS_LOCAL_WRITE : 0, into);
+	memcpy(into ? memory : data, into ? data : memory, length);
+	return 0;
+}
+
+/* Between the parts and `length` bytes of `data`, of which the first belong at `done` of the parts. */
+static int scatter(const struct lab_qp *qp, const struct ib_sge *sge, int count, u32 skip, void *data, u32 length)
+{
+	u32 done = 0, part;
+	int i, err;
+
+	for (i = 0; i < count && done < length; i++) {
+		if (skip >= sge[i].length) {
+			skip -= sge[i].length;
+			continue;
+		}
+		part = min(sge[i].length - skip, length - done);
+		err = copy_part(qp, &sge[i], skip, data + done, part, true);
+		if (err)
+			return err;
+		done += part;
+		skip = 0;
+	}
+	return done == length ? 0 : -EMSGSIZE;
+}
+
+static void complete_receive(struct lab_qp *qp, struct lab_receive *one, const struct packet *packet, struct ib_wc *wc)
+{
+	wc->wr_id = one->wr_id;
+	wc->qp = &qp->ib;
+	wc->src_qp = packet->source_qpn;
+	wc->slid = packet->source_lid;
+	wc->sl = packet->sl;
+	wc->port_num = qp->port->number;
+	if (packet->has_immediate) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = packet->immediate;
+	}
+	kfree(one);
+	lab_complete(qp->ib.recv_cq, wc);
+}
+
+static struct lab_receive *take_receive(struct lab_qp *qp)
+{
+	struct lab_receive *one = list_first_entry_or_null(&qp->receives, struct lab_receive, entry);
+
+	if (one)
+		list_del(&one->entry);
+	return one;
+}
+
 /* A datagram comes behind room for a GRH, whether it has one or not. */
 static int deliver(struct lab_qp *qp, const struct packet *packet)
 {
@@ -48,13 +107,13 @@ static int deliver(struct lab_qp *qp, const struct packet *packet)
 	u8 grh[GRH_BYTES] = {};
 	struct lab_receive *one;
 	struct ib_wc wc = {};
-	u32 done = 0, total = head + packet->length;
-	int i;
+	int err;
 
-	if (!can_receive(qp) || !same_partition(qp, packet->pkey) || list_empty(&qp->receives))
+	if (!can_receive(qp) || !same_partition(qp, packet->pkey))
+		return -EHOSTUNREACH;
+	one = take_receive(qp);
+	if (!one)
 		return -ENOBUFS;
-	one = list_first_entry(&qp->receives, struct lab_receive, entry);
-	list_del(&one->entry);
 	if (packet->has_grh) {
 		grh[0] = 0x60;
 		grh[4] = packet->length >> 8;
@@ -64,33 +123,17 @@ static int deliver(struct lab_qp *qp, const struct packet *packet)
 		memcpy(grh + 8, &packet->source, 16);
 		memcpy(grh + 24, &packet->target, 16);
 	}
-	for (i = 0; i < one->count && done < total; i++) {
-		u8 *to = (u8 *)(uintptr_t)one->sge[i].addr;
-		u32 room = one->sge[i].length, part;
-
-		while (room && done < total) {
-			part = min(room, (done < head ? head : total) - done);
-			memcpy(to, done < head ? grh + done : packet->data + (done - head), part);
-			to += part;
-			room -= part;
-			done += part;
-		}
-	}
-	wc.wr_id = one->wr_id;
-	wc.status = done < total ? IB_WC_LOC_LEN_ERR : IB_WC_SUCCESS;
+	err = scatter(qp, one->sge, one->count, 0, grh, head);
+	if (!err)
+		err = scatter(qp, one->sge, one->count, head, packet->data, packet->length);
+	wc.status = !err ? IB_WC_SUCCESS : err == -EMSGSIZE ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_PROT_ERR;
 	wc.opcode = IB_WC_RECV;
-	wc.qp = &qp->ib;
-	wc.byte_len = total;
-	wc.src_qp = packet->source_qpn;
-	wc.slid = packet->source_lid;
-	wc.sl = packet->sl;
+	wc.byte_len = head + packet->length;
 	wc.wc_flags = packet->has_grh && datagram ? IB_WC_GRH : 0;
-	wc.port_num = qp->port->number;
-	kfree(one);
-	lab_complete(qp->ib.recv_cq, &wc);
+	complete_receive(qp, one, packet, &wc);
 	qp->port->counters.rcv_packets++;
 	qp->port->counters.rcv_bytes += packet->length;
-	return 0;
+	return err ? -EREMOTEIO : 0;
 }
 
 /* ---- Who is where ---- */
@@ -263,28 +306,89 @@ static void answer_sa(struct lab_qp *qp, const struct packet *question)
 
 /* ---- Sending ---- */
 
-static int gather(const struct ib_send_wr *wr, struct packet *packet)
+static int gather(const struct lab_qp *qp, const struct ib_send_wr *wr, struct packet *packet)
 {
-	int i;
+	int i, err;
 
 	for (i = 0; i < wr->num_sge; i++) {
-		if (packet->length + wr->sg_list[i].length > MAX_PACKET)
+		if (wr->sg_list[i].length > MAX_PACKET - packet->length)
 			return -EMSGSIZE;
-		memcpy(buffer + packet->length, (void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+		err = copy_part(qp, &wr->sg_list[i], 0, buffer + packet->length, wr->sg_list[i].length, false);
+		if (err)
+			return -EFAULT;
 		packet->length += wr->sg_list[i].length;
 	}
 	packet->data = buffer;
 	return 0;
 }
 
+/* Writes and reads of the other side's memory. Only a write with an immediate completes there. */
+static int access_memory(struct lab_qp *qp, struct lab_qp *peer, const struct ib_rdma_wr *wr, struct packet *packet)
+{
+	const bool read = wr->wr.opcode == IB_WR_RDMA_READ;
+	const int access = read ? IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE;
+	struct ib_wc wc = { .opcode = IB_WC_RECV_RDMA_WITH_IMM, .byte_len = packet->length };
+	struct lab_receive *one;
+	int err = 0;
+
+	if (!can_receive(peer) || !same_partition(peer, packet->pkey))
+		return -EHOSTUNREACH;
+	if (packet->has_immediate && list_empty(&peer->receives))
+		return -ENOBUFS;
+	if (packet->length)
+		err = lab_copy(peer, wr->rkey, wr->remote_addr, packet->data, packet->length, access, !read);
+	if (err)
+		return err;
+	peer->port->counters.rcv_packets++;
+	peer->port->counters.rcv_bytes += packet->length;
+	if (packet->has_immediate) {
+		one = take_receive(peer);
+		complete_receive(peer, one, packet, &wc);
+	}
+	if (read && scatter(qp, wr->wr.sg_list, wr->wr.num_sge, 0, packet->data, packet->length))
+		return -EFAULT;
+	return 0;
+}
+
 /* RC and UC: to the queue pair that it is connected to. */
-static int send_connected(struct lab_qp *qp, struct packet *packet)
+static int send_connected(struct lab_qp *qp, const struct ib_send_wr *wr, struct packet *packet)
 {
 	const struct lab_port *port = find_port(qp->peer_lid, 0);
 	struct lab_qp *peer = port ? find_qp(port, qp->peer_qpn) : NULL;
-	const int err = peer ? deliver(peer, packet) : -EHOSTUNREACH;
 
-	return qp->type == IB_QPT_RC ? err : 0;
+	if (!peer || peer->type != qp->type)
+		return -EHOSTUNREACH;
+	/* The kernel's own connections are those of the connection manager. */
+	if (qp->of_program && (peer->peer_qpn != qp->ib.qp_num || peer->peer_lid != qp->port->lid))
+		return -EHOSTUNREACH;
+	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+	case IB_WR_RDMA_READ:
+		return access_memory(qp, peer, rdma_wr(wr), packet);
+	default:
+		return deliver(peer, packet);
+	}
+}
+
+static enum ib_wc_status status_of(int err)
+{
+	switch (err) {
+	case 0:
+		return IB_WC_SUCCESS;
+	case -EMSGSIZE:
+		return IB_WC_LOC_LEN_ERR;
+	case -EFAULT:
+		return IB_WC_LOC_PROT_ERR;
+	case -EACCES:
+		return IB_WC_REM_ACCESS_ERR;
+	case -EREMOTEIO:
+		return IB_WC_REM_OP_ERR;
+	case -ENOBUFS:
+		return IB_WC_RNR_RETRY_EXC_ERR;
+	default:
+		return IB_WC_RETRY_EXC_ERR;
+	}
 }
 
 static void send_datagram(struct lab_qp *qp, const struct ib_ud_wr *wr, struct packet *packet)
@@ -318,26 +422,30 @@ static void send_datagram(struct lab_qp *qp, const struct ib_ud_wr *wr, struct p
 		deliver(to, packet);
 }
 
-int lab_send(struct lab_qp *qp, const struct ib_send_wr *wr)
+enum ib_wc_status lab_send(struct lab_qp *qp, const struct ib_send_wr *wr)
 {
 	struct packet packet = {};
 	int err;
 
 	/* SMPs stay where they are: no subnet manager can run outside of this file. */
 	if (qp->type == IB_QPT_SMI || !qp->port || !is_on_fabric(qp->port))
-		return qp->type == IB_QPT_RC ? -ENETDOWN : 0;
-	err = gather(wr, &packet);
+		return qp->type == IB_QPT_RC ? IB_WC_RETRY_EXC_ERR : IB_WC_SUCCESS;
+	err = gather(qp, wr, &packet);
 	if (err)
-		return err;
+		return status_of(err);
 	packet.source_lid = qp->port->lid;
 	packet.source_qpn = qp->ib.qp_num;
 	packet.pkey = lab_pkeys[qp->pkey_index];
+	packet.has_immediate = wr->opcode == IB_WR_SEND_WITH_IMM || wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+	packet.immediate = wr->ex.imm_data;
 	qp->port->counters.xmit_packets++;
 	qp->port->counters.xmit_bytes += packet.length;
-	if (qp->type == IB_QPT_RC || qp->type == IB_QPT_UC)
-		return send_connected(qp, &packet);
+	if (qp->type == IB_QPT_RC || qp->type == IB_QPT_UC) {
+		err = send_connected(qp, wr, &packet);
+		return qp->type == IB_QPT_RC ? status_of(err) : IB_WC_SUCCESS;
+	}
 	send_datagram(qp, ud_wr(wr), &packet);
-	return 0;
+	return IB_WC_SUCCESS;
 }
 
 /* ---- The performance agent ---- */

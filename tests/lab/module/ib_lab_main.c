@@ -321,6 +321,8 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *out, str
 	out->max_cq = 4096;
 	out->max_cqe = 65536;
 	out->max_mr = 4096;
+	out->max_qp_rd_atom = 16;
+	out->max_qp_init_rd_atom = 16;
 	out->max_pd = 4096;
 	out->max_ah = 65536;
 	out->max_pkeys = MAX_PKEYS;
@@ -346,7 +348,7 @@ static int query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr
 	out->active_mtu = IB_MTU_2048;
 	out->gid_tbl_len = 1;
 	out->pkey_tbl_len = MAX_PKEYS;
-	out->max_msg_sz = 1 << 30;
+	out->max_msg_sz = LAB_MAX_MESSAGE;
 	out->max_vl_num = 1;
 	out->active_width = IB_WIDTH_4X;
 	out->active_speed = port->state == IB_PORT_DOWN ? IB_SPEED_SDR : IB_SPEED_HDR;
@@ -526,6 +528,9 @@ static void describe(struct lab_hca *hca)
 	ibdev->num_comp_vectors = num_possible_cpus();
 	ibdev->dev.parent = &hca->pdev->dev;
 	strscpy(ibdev->node_desc, "ib_lab", sizeof(ibdev->node_desc));
+	/* Programs have no queues of their own here: they post and poll by system calls. */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) | BIT_ULL(IB_USER_VERBS_CMD_POST_RECV) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POLL_CQ) | BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
 	ib_set_device_ops(ibdev, &lab_verbs);
 	ib_set_device_ops(ibdev, &device_ops);
 }

@@ -5,7 +5,6 @@
  * without a DMA device gets virtual DMA from the core, so nothing is mapped.
  */
 #include <linux/slab.h>
-#include <linux/version.h>
 
 #include "ib_lab.h"
 
@@ -163,6 +162,8 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib
 	INIT_LIST_HEAD(&qp->receives);
 	qp->type = attr->qp_type;
 	qp->state = IB_QPS_RESET;
+	qp->of_program = udata;
+	attr->cap.max_inline_data = 0;
 	qp->signal_all = attr->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->init = *attr;
 	spin_lock_irqsave(&lab_lock, flags);
@@ -261,6 +262,19 @@ static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const stru
 	return err;
 }
 
+static enum ib_wc_opcode completion_of(enum ib_wr_opcode request)
+{
+	switch (request) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return IB_WC_RDMA_WRITE;
+	case IB_WR_RDMA_READ:
+		return IB_WC_RDMA_READ;
+	default:
+		return IB_WC_SEND;
+	}
+}
+
 static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
 	struct lab_qp *qp = to_qp(ibqp);
@@ -268,19 +282,17 @@ static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const stru
 
 	spin_lock_irqsave(&lab_lock, flags);
 	for (; wr; wr = wr->next) {
-		struct ib_wc wc = { .wr_id = wr->wr_id, .opcode = IB_WC_SEND, .qp = ibqp };
+		struct ib_wc wc = { .wr_id = wr->wr_id, .opcode = completion_of(wr->opcode), .qp = ibqp };
+		const bool lost = qp->state == IB_QPS_ERR;
 
-		if (qp->state == IB_QPS_ERR) {
-			wc.status = IB_WC_WR_FLUSH_ERR;
-		} else if (lab_send(qp, wr)) {
-			wc.status = IB_WC_RETRY_EXC_ERR;
-			qp->state = IB_QPS_ERR;
-		}
+		wc.status = lost ? IB_WC_WR_FLUSH_ERR : lab_send(qp, wr);
 		/* Due for a datagram that nobody receives as well, or ib_mad waits for ever. */
 		if (qp->signal_all || (wr->send_flags & IB_SEND_SIGNALED) || wc.status)
 			lab_complete(ibqp->send_cq, &wc);
-		if (wc.status == IB_WC_RETRY_EXC_ERR)
+		if (wc.status && !lost) {
+			qp->state = IB_QPS_ERR;
 			drop_receives(qp, true);
+		}
 	}
 	spin_unlock_irqrestore(&lab_lock, flags);
 	return 0;
@@ -367,49 +379,30 @@ static int destroy_ah(struct ib_ah *ibah, u32 flags)
 	return 0;
 }
 
-static struct ib_mr *get_dma_mr(struct ib_pd *ibpd, int access)
-{
-	struct ib_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-
-	return mr ? mr : ERR_PTR(-ENOMEM);
-}
-
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-static struct ib_mr *reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 address, int access,
-				 struct ib_dmah *dmah, struct ib_udata *udata)
-#else
-static struct ib_mr *reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 address, int access,
-				 struct ib_udata *udata)
-#endif
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static int dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
-{
-	kfree(mr);
-	return 0;
-}
-
 const struct ib_device_ops lab_verbs = {
 	.owner = THIS_MODULE,
-	.driver_id = RDMA_DRIVER_UNKNOWN,
+	/*
+	 * Of rdma-core's providers hfi1verbs is one that asks the kernel for everything,
+	 * queues included, if the device has this version.
+	 */
+	.driver_id = RDMA_DRIVER_HFI1,
 	.uverbs_abi_ver = 1,
 	.alloc_pd = alloc_pd,
 	.alloc_ucontext = alloc_ucontext,
 	.attach_mcast = attach_mcast,
 	.create_ah = create_ah,
+	.create_user_ah = create_ah,
 	.create_cq = create_cq,
 	.create_qp = create_qp,
 	.dealloc_pd = dealloc_pd,
 	.dealloc_ucontext = dealloc_ucontext,
-	.dereg_mr = dereg_mr,
+	.dereg_mr = lab_dereg_mr,
 	.destroy_ah = destroy_ah,
 	.destroy_cq = destroy_cq,
 	.destroy_qp = destroy_qp,
 	.detach_mcast = detach_mcast,
 	.disassociate_ucontext = disassociate_ucontext,
-	.get_dma_mr = get_dma_mr,
+	.get_dma_mr = lab_get_dma_mr,
 	.mmap = no_mmap,
 	.modify_qp = modify_qp,
 	.poll_cq = poll_cq,
@@ -418,7 +411,7 @@ const struct ib_device_ops lab_verbs = {
 	.process_mad = lab_process_mad,
 	.query_ah = query_ah,
 	.query_qp = query_qp,
-	.reg_user_mr = reg_user_mr,
+	.reg_user_mr = lab_reg_user_mr,
 	.req_notify_cq = req_notify_cq,
 	INIT_RDMA_OBJ_SIZE(ib_ah, lab_ah, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, lab_cq, ib),
