@@ -74,6 +74,25 @@ done
 jq -r '.traffic.rails[] | "\(.name): \(.alone.sent.gbits) Gbit/s sent, \(.alone.received.gbits) received"' /tmp/call.json
 
 section 'a fabric that forbids it'
+keys=/sys/module/ib_lab/parameters/pkeys
+before=$(cat $keys)
+echo 0xffff,0x8001,0x0002 > $keys
+check 'one partition, not the default one' as_users ib_write_bw a b -F -n 200 --use_old_post_send --pkey_index=1
+# in_partitions SERVER'S CLIENT'S: ib_write_bw with another index of the P_Key table on each side.
+in_partitions() {
+    local server rc=0
+    in_pod a timeout 20 ib_write_bw -d "${rdma[a]}" -F -n 200 --use_old_post_send --pkey_index="$1" > /tmp/server 2>&1 &
+    server=$!
+    eventually in_pod a grep -qE ':4853 [0-9A-F:]+ 0A ' /proc/net/tcp /proc/net/tcp6 || return 0
+    in_pod b timeout 20 ib_write_bw -d "${rdma[b]}" -F -n 200 --use_old_post_send --pkey_index="$2" "${address[a]}" > /tmp/client 2>&1 || rc=$?
+    kill $server 2> /dev/null
+    wait $server
+    return $rc
+}
+check 'two partitions' refused in_partitions 0 1
+check '  as the completion says' has 'ransport retry\|syndrom\|status 12' cat /tmp/client
+check 'two limited members of one' refused in_partitions 2 2
+echo "$before" > $keys
 echo 0 > /sys/kernel/debug/ib_lab/0000:41:00.0/port1/cable
 check 'without its cable the port is down' eventually has DOWN in_pod b rdma link show "${rdma[b]}/1"
 limit=10 check 'and ibv_rc_pingpong fails' refused as_users ibv_rc_pingpong a b -n 100

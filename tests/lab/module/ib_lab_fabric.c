@@ -32,8 +32,13 @@ static u8 buffer[MAX_PACKET];	/* under lab_lock */
 
 static bool same_partition(const struct lab_qp *qp, u16 pkey)
 {
-	/* Management has no partition: an answer to a port without a key has to arrive. */
-	return qp->type == IB_QPT_GSI || (lab_pkeys[qp->pkey_index] & 0x7fff) == (pkey & 0x7fff);
+	const u16 own = lab_pkeys[qp->pkey_index];
+
+	/*
+	 * Management has no partition: an answer to a port without a key has to arrive.
+	 * Of two limited members (bit 15 is not set) neither can reach the other.
+	 */
+	return qp->type == IB_QPT_GSI || (!((own ^ pkey) & 0x7fff) && ((own | pkey) & 0x8000));
 }
 
 static bool can_receive(const struct lab_qp *qp)
