@@ -12,6 +12,13 @@
 
 #include "ib_lab.h"
 
+/* Seen in 6.12 and 7.3; the version between them that renamed it is not known here. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+#define get_pages ib_umem_get_va
+#else
+#define get_pages ib_umem_get
+#endif
+
 struct lab_mr {
 	struct ib_mr ib;
 	struct ib_umem *umem;		/* NULL: all of the kernel's */
@@ -37,7 +44,7 @@ static struct ib_mr *register_memory(struct ib_pd *ibpd, u64 start, u64 length, 
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->umem = ib_umem_get(ibpd->device, start, length, access);
+	mr->umem = get_pages(ibpd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
 		goto no_umem;
