@@ -6,6 +6,7 @@
 #include "common/errors/error_id.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -39,6 +40,22 @@ Result<> wait_for_nodes(const Record& record, size_t count, const World& world) 
   return {};
 }
 
+// Since Linux 7 a name is free in the host while its device is in a pod, so a device that is bound anew can
+// take that of another VF. It gets its own again in the same turn, in which nobody else takes it.
+Result<> keep_name(const Record& record, const std::vector<std::string>& before, World& world) {
+  const auto now = TRY(read_rdma_names(world.sys, *record.device));
+  if (before.size() != 1 || now.size() != 1 || now == before) return {};
+  for (const RdmaDevice& device : TRY(world.host.rdma_devices())) {
+    if (device.name != now.front()) continue;
+    const auto renamed = world.host.rename_rdma_device(device.index, before.front());
+    if (!renamed && renamed.error().sys != EEXIST)
+      return Error(renamed.error())
+          .in("restore the name " + before.front() + " of RDMA device " + device.name);
+    return {};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> rebind_in_turn(const Record& record, World& world) {
@@ -49,8 +66,10 @@ Result<> rebind_in_turn(const Record& record, World& world) {
         "the driver is rebound although another pod's RDMA move or rebind has not ended",
         {{"device", record.device_key}, {"reason", turn.error().text}, {"id", turn.error().id_text()}});
   const size_t before = TRY(read_rdma_nodes(world.sys, *record.device)).size();
+  const auto names = TRY(read_rdma_names(world.sys, *record.device));
   TRY(world.rebind(world.sys, *record.device));
-  return wait_for_nodes(record, before, world);
+  TRY(wait_for_nodes(record, before, world));
+  return keep_name(record, names, world);
 }
 
 Result<bool> can_rebind(const Record& record, const World& world) {

@@ -12,7 +12,8 @@ namespace vfrail::cni {
 
 // Binds the driver of the record's device again, under the lock of RDMA's moves until its device nodes are
 // there: each frees numbers and a name and takes the lowest free ones, which are its own only if no other
-// does so at the same time (cni/INTERNALS.md). It does not fail for the lock.
+// does so at the same time (cni/INTERNALS.md). A single RDMA device gets its name again where that is not in
+// use. It does not fail for the lock.
 Result<> rebind_in_turn(const Record& record, World& world);
 
 // Whether the record's device is a PCI function whose driver of the kernel can be unbound.

@@ -63,6 +63,34 @@ TEST_CASE("a rebind waits for its turn, and takes place although the turn does n
   CHECK(node.del(kGuid));
 }
 
+TEST_CASE("a device that is bound anew under another name gets its own again, in the same turn") {
+  InfiniBandNode node;
+  const bool shared = GENERATE(true, false);
+  if (shared) node.world.rdma_mode = RdmaNetnsMode::shared;
+  const auto names_in = [](Kernel& kernel) {
+    std::vector<std::string> out;
+    const auto devices = kernel.rdma_devices();
+    for (const RdmaDevice& device : *devices) out.push_back(device.name);
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  const auto host = node.world.open(FakeWorld::kHost);
+  const auto pod = *node.world.open_path(kPod);
+  // As Linux 7 does it where mlx5_2 to mlx5_8 are with pods, which the names in the host do not show.
+  node.after_rebind = [&] {
+    const auto devices = host->rdma_devices();
+    for (const RdmaDevice& device : *devices) {
+      if (device.name == "mlx5_1") REQUIRE(host->rename_rdma_device(device.index, "mlx5_9"));
+    }
+  };
+  REQUIRE(node.add(kGuid));
+  CHECK(names_in(*host) == (shared ? Names{"mlx5_0", "mlx5_1"} : Names{"mlx5_0"}));
+  if (!shared) CHECK(names_in(*pod) == Names{"mlx5_1"});
+  REQUIRE(node.del(kGuid));
+  CHECK(names_in(*host) == Names{"mlx5_0", "mlx5_1"});
+}
+
 TEST_CASE("a pod whose device has other nodes after the rebind than its container was allocated is refused") {
   InfiniBandNode node;
   const bool shared = GENERATE(true, false);

@@ -941,8 +941,10 @@ TEST_CASE("a roll-back uses the names that RDMA devices have since their driver 
   FaultNode node(kInfiniband);
   node.after_rebind = [&] {
     node.after_rebind = nullptr;
-    const uint32_t index = node.world.rdma("mlx5_0").device.index;
-    REQUIRE(node.world.open(FakeWorld::kHost)->rename_rdma_device(index, "ibp33s16"));
+    const auto host = node.world.open(FakeWorld::kHost);
+    REQUIRE(host->rename_rdma_device(node.world.rdma("mlx5_0").device.index, "ibp33s16"));
+    // Its own name is in use, or it would get that again.
+    REQUIRE(host->rename_rdma_device(node.world.rdma("mlx5_1").device.index, "mlx5_0"));
   };
   fs::remove(node.dir.path("fake-ipam"));
   std::ofstream(node.dir.path("fake-ipam")) << "#!/bin/sh\ntest $CNI_COMMAND = DEL\n";
