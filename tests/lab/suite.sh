@@ -29,9 +29,9 @@ queue_infiniband() {
         queue "lab, InfiniBand traffic, $mode" lab --name "infiniband-traffic-$mode" --limit 300 \
             tests/lab/infiniband_traffic_test.sh "$mode"
         queue "lab, InfiniBand at once, $mode" lab --name "infiniband-storm-$mode" --limit 300 \
-            tests/lab/infiniband_storm_test.sh "$mode" 3
-        # At each tenth point, another each time.
-        queue "lab, InfiniBand killed, $mode" lab --name "infiniband-kill-$mode" --limit 900 tests/lab/infiniband_kill_test.sh "$mode" 10
+            tests/lab/infiniband_storm_test.sh "$mode" 2
+        # At each twentieth point, others each time.
+        queue "lab, InfiniBand killed, $mode" lab --name "infiniband-kill-$mode" --limit 900 tests/lab/infiniband_kill_test.sh "$mode" 20
     done
     queue 'lab, InfiniBand, device plugin' lab --name infiniband-plugin --limit 600 tests/lab/infiniband_plugin_test.sh
     queue 'lab, InfiniBand, demo' lab --name infiniband-demo --limit 600 examples/demo/story.sh infiniband
