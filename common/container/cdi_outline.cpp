@@ -1,5 +1,7 @@
 #include "common/container/cdi_outline.h"
 
+#include <filesystem>
+
 namespace vfrail {
 
 namespace {
@@ -27,10 +29,12 @@ Json edits_of(const Json& of) {
 
 std::vector<std::string> hooks_of(const Json& spec) {
   std::vector<std::string> out;
-  for (const Json& hook : hooks_of_edits(spec)) out.push_back(text_of(hook, "path"));
-  for (const Json& device : array_of(&spec, "devices")) {
-    for (const Json& hook : hooks_of_edits(device)) out.push_back(text_of(hook, "path"));
-  }
+  const auto add = [&](const Json& of) {
+    for (const Json& hook : hooks_of_edits(of))
+      out.push_back(std::filesystem::path(text_of(hook, "path")).lexically_normal().string());
+  };
+  add(spec);
+  for (const Json& device : array_of(&spec, "devices")) add(device);
   return out;
 }
 

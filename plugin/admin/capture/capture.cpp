@@ -307,7 +307,10 @@ Result<> Copy::cdi_specs(const std::string& below) {
     if (!documents || documents->empty()) continue;
     TRY(write(below + "/" + name, outline_of(documents->front()).pretty()));
     for (const std::string& hook : hooks_of(documents->front())) {
-      if (hook.starts_with("/") && TRY(sys_.exists(hook.substr(1)))) TRY(write(hook.substr(1), ""));
+      // Its program alone, and not over what is copied already: the spec is another program's.
+      std::error_code error;
+      const bool is_program = hook.starts_with("/") && fs::is_regular_file(sys_.path(hook.substr(1)), error);
+      if (is_program && !fs::exists(folder_ + hook, error)) TRY(write(hook.substr(1), ""));
     }
   }
   return {};

@@ -48,13 +48,13 @@ bool is_other(const Plan& plan, const std::string& id) {
 }
 
 // Cards that pods could have and better do not: the facts are beside them.
-void add_others(const HardwareById& hardware, const std::vector<RailGroup>& groups, Plan& out) {
+void add_others(const std::vector<RailGroup>& groups, Plan& out) {
   for (const RailGroup& group : groups) {
     if (group.other.empty()) continue;
     for (const DeviceFacts* card : group.cards()) {
       std::string why = group.other;
-      if (group.speed_mbps && !speed_of(hardware, *card))
-        why += " (its port is down: the speed of its model's other ports)";
+      if (group.speed_mbps && !speed_of(out.facts.hardware, *card))
+        why += " (its own speed is not known: that of its model's other ports)";
       for (const HostUseFact& fact : card->host_use) why += "; " + fact.what;
       out.others.push_back({card->id.text(), shown_device(*card), why});
     }
@@ -295,7 +295,7 @@ const Way& FabricPlan::way(WayKind kind) const { return *find(kind); }
 Plan make_plan(const PlanFacts& facts) {
   const std::vector<RailGroup> groups = group_rails(facts.inventory, facts.hardware);
   Plan out{facts, plan_fabrics(facts, groups), {}, {}, {}, {}, {}};
-  add_others(out.facts.hardware, groups, out);
+  add_others(groups, out);
   add_left_out(facts, out);
   add_faulty(out);
   add_configured(facts, out);

@@ -43,7 +43,7 @@ enum class WayKind : uint8_t {
 
 // Something to do before a way works; `command` may be empty.
 struct Step {
-  std::string name;  // in a word, for a table: "VFs", "Multus"
+  std::string name;  // short, for a table: "VFs", "Multus"
   std::string text;
   std::string command = {};
   bool optional = false;  // works without it, as `text` says

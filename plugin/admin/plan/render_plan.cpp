@@ -237,7 +237,9 @@ void render_no_way(const Inventory& inventory, PlanText& out) {
   out.title("Ways to give RDMA to pods: not known");
   out.line("No function here has an RDMA device that is not the host's, but " +
            counted(static_cast<size_t>(away), "function") + (away == 1 ? " is" : " are") +
-           " in other network namespaces, where pods have them: what these can do is seen when one is free.");
+           " in other network namespaces: pods have them, or this is not the host's namespace. What they can "
+           "do is seen "
+           "in the host's, when one is free.");
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ std::string interface_of(const RailGroup& group) {
 std::vector<Step> steps_of_tcp(const RailGroup& group) {
   const std::string name = interface_of(group);
   if (name.empty())
-    return {{"nothing",
+    return {{"pod network",
              "the pods' network of the cluster, as it is (NCCL_IB_DISABLE=1, or no resource in the pod)"}};
   return {
       {"Multus", "Multus, and the CNI plugin " +

@@ -45,7 +45,7 @@ check 'it ends' eventually gone hostile
 section 'deleted by force, and others at once'
 explained_here='error allocate refused .*it is still in a pod.* id=VF-DEVICE-NOT-IN-HOST'
 # In shared mode, where a part of the device stays in the host, the CNI plugin is who refuses; kubelet tries again.
-explained_here+='|which still exists; delete that pod first; vfrail explain VF-DEVICE-IN-USE'
+[ "$RDMA" != shared ] || explained_here+='|which still exists; delete that pod first; vfrail explain VF-DEVICE-IN-USE'
 kubectl delete pods -l app=test --force --grace-period=0 > /dev/null 2>&1
 kubectl apply -f - << END > /dev/null
 apiVersion: apps/v1

@@ -25,6 +25,17 @@ TEST_CASE("the outline of a CDI spec has kind, names and hooks, and nothing else
   CHECK(hooks_of(outline) == hooks_of(spec));
 }
 
+TEST_CASE("the path of a hook leads out of no root") {
+  for (const auto& [written, path] : {std::pair{"/../../etc/shadow", "/etc/shadow"},
+                                      {"/usr/bin/../lib/hook", "/usr/lib/hook"},
+                                      {"/./usr//bin/hook", "/usr/bin/hook"}}) {
+    const Json spec = Json::object().set(
+        "containerEdits",
+        Json::object().set("hooks", Json::array().push(Json::object().set("path", written))));
+    CHECK(hooks_of(spec) == std::vector<std::string>{path});
+  }
+}
+
 TEST_CASE("a CDI spec whose parts have other types has no hooks, and an outline all the same") {
   for (const char* text : {"{}", "[]", "null", R"({"kind":1,"devices":{},"containerEdits":[]})",
                            R"({"devices":[1,null,{"containerEdits":{"hooks":[1,{"path":2}]}}]})"}) {

@@ -96,7 +96,8 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
       "etc/containerd/config.toml | [plugins.\"io.containerd.grpc.v1.cri\".registry.auth]\n"
       "etc/containerd/config.toml | password = \"secret\"\n"
       R"(var/run/cdi/a.json = {"kind":"a.com/gpu","devices":[{"name":"0","containerEdits":{)"
-      R"("env":["TOKEN=secret"],"hooks":[{"path":"/usr/bin/hook"},{"path":"/gone/hook","args":["secret"]}]}}]})"
+      R"("env":["TOKEN=secret"],"hooks":[{"path":"/usr/bin/hook"},{"path":"/gone/hook","args":["secret"]},)"
+      R"({"path":"/../../../outside"},{"path":"/"},{"path":"/etc/cni/net.d"},{"path":"/proc/sys/kernel/osrelease"}]}}]})"
       "\n"
       R"(etc/cdi/b.json = {"kind":"a.com/gpu","devices":[{"name":"0"}]})"
       "\n");
@@ -105,8 +106,14 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
     for (const char* setting : {"arp_ignore", "arp_announce", "rp_filter"})
       tree.add(std::string("proc/sys/net/ipv4/conf/") + rail + "/" + setting + " = 0\n");
   }
-  REQUIRE(capture(tree.sys(), folder.path("captured")));
-  const SysRoot captured(folder.path("captured"));
+  // Beside the node's files and beside the copy: where a hook's path with ".." would lead.
+  std::ofstream(folder.path("outside")) << "as it was";
+  tree.add("outside = \n");
+  REQUIRE(capture(tree.sys(), folder.path("captured/a/b")));
+  const SysRoot captured(folder.path("captured/a/b"));
+  std::string outside;
+  std::getline(std::ifstream(folder.path("outside")), outside);
+  CHECK(outside == "as it was");
   const auto found = [](const SysRoot& sys) {
     const auto inventory = scan(sys, nullptr);
     REQUIRE(inventory);

@@ -216,7 +216,9 @@ TEST_CASE("a node whose VFs are all with pods may have ways, and the plan does n
   const Planned planned(Tree("b200"));
   CHECK(planned.fabrics.empty());
   CHECK(planned.says("Ways to give RDMA to pods: not known"));
-  CHECK(planned.says("but 24 functions are in other network namespaces, where pods have them"));
+  CHECK(
+      planned.says("but 24 functions are in other network namespaces: pods have them, or this is not the "
+                   "host's namespace"));
   CHECK_FALSE(planned.says("No way"));
 }
 
