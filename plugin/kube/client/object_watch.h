@@ -1,0 +1,69 @@
+// ObjectWatch: the objects of one kind as the API server has them, kept up to date by a thread of its own:
+// list, watch, and from the start again where the server has forgotten. Changes nothing in the cluster.
+#pragma once
+
+#include "common/json.h"
+#include "common/result.h"
+#include "plugin/kube/client/api_client.h"
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace vfrail::kube {
+
+// Wakes the owner of several watches.
+class Wakeup {
+ public:
+  void notify();
+  // Until notify(), the deadline or a request to stop. False: the time is over, or a stop.
+  bool wait_until(std::chrono::steady_clock::time_point deadline, std::stop_token stop);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool notified_ = false;
+};
+
+struct WatchOptions {
+  ResourceType type;
+  std::string name_space = {};  // empty: all
+  Selectors selectors = {};
+  // What is kept of an object; a null leaves it out. By default all but metadata.managedFields.
+  std::function<Json(Json&&)> keep = {};
+};
+
+class ObjectWatch {
+ public:
+  using Objects = std::map<ObjectName, std::shared_ptr<const Json>>;
+  struct View {
+    Objects objects;
+    bool complete = false;           // the kind has been listed once, and `objects` is of one moment
+    std::optional<Error> trouble = {};  // why it may be old; Errc::not_found: the kind is not there (no CRD)
+  };
+
+  ObjectWatch(ClusterAccess access, WatchOptions options, Wakeup& wakeup);
+  ObjectWatch(const ObjectWatch&) = delete;
+  ObjectWatch& operator=(const ObjectWatch&) = delete;
+  ~ObjectWatch();  // ends the request that is under way
+
+  View view() const;
+
+ private:
+  void run(std::stop_token stop);
+  Result<> list_and_watch(ApiClient& client, std::stop_token stop);
+
+  const ClusterAccess access_;
+  const WatchOptions options_;
+  Wakeup& wakeup_;
+  mutable std::mutex mutex_;
+  View view_;
+  std::jthread thread_;
+};
+
+}  // namespace vfrail::kube
