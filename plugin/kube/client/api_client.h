@@ -7,6 +7,7 @@
 #include "common/result.h"
 #include "plugin/kube/client/cluster_access.h"
 #include "plugin/kube/client/resource_type.h"
+#include "plugin/kube/client/watch_lines.h"
 
 #include <chrono>
 #include <cstdint>
@@ -21,6 +22,7 @@ namespace vfrail::kube {
 
 class Connection;
 class Credentials;
+struct HttpHead;
 
 struct Selectors {
   std::string labels;  // "app=vfrail"
@@ -29,7 +31,7 @@ struct Selectors {
 
 struct ApplyOptions {
   std::string manager = "vfrail";
-  bool force = true;            // takes fields that others manage
+  bool force = true;             // takes fields that others manage
   std::string subresource = {};  // "status"
 };
 
@@ -41,8 +43,8 @@ struct ApiCounts {
 };
 
 // Of an answer that is no success: the Error's `sys` is the HTTP status, and its code
-// 400, 405, 415, 422 invalid; 401, 403 denied; 404 not_found; 409 exists or busy (a conflict); 410 not_yet (list
-// again); 429, 503 busy; other peer. Its text names verb, path, status and the server's message.
+// 400, 405, 415, 422 invalid; 401, 403 denied; 404 not_found; 409 exists or busy (a conflict); 410 not_yet
+// (list again); 429, 503 busy; other peer. Its text names verb, path, status and the server's message.
 class ApiClient {
  public:
   // `stop` ends a call that is under way with Errc::not_yet.
@@ -56,8 +58,9 @@ class ApiClient {
   // In pages of 100 objects; begins again, once, if the server has forgotten the list in the middle
   // (410), for which `restart` is called. `each` may keep the object or what it needs of it. The value is the
   // resourceVersion of the list.
-  Result<std::string> list(const ResourceType& type, const std::string& name_space, const Selectors& selectors,
-                           const std::function<void(Json&&)>& each, const std::function<void()>& restart = [] {});
+  Result<std::string> list(
+      const ResourceType& type, const std::string& name_space, const Selectors& selectors,
+      const std::function<void(Json&&)>& each, const std::function<void()>& restart = [] {});
   // Events after that resourceVersion until the server ends the watch, which it is asked to do after
   // `seconds`. `event` gets ADDED, MODIFIED, DELETED or BOOKMARK; Errc::not_yet with sys 410: list again.
   Result<> watch(const ResourceType& type, const std::string& name_space, const Selectors& selectors,
@@ -78,21 +81,25 @@ class ApiClient {
   // How long a request may take, but for watches. 30 s.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   const ApiCounts& counts() const { return counts_; }
-  const ClusterAccess& access() const { return access_; }
+  const ClusterAccess& access() const { return *access_; }
 
  private:
   struct Request;
   struct Answer;
-  Result<Answer> send(const Request& request);
-  Result<Answer> send_once(const Request& request);
   Result<Connection*> connection();
+  Result<HttpHead> begin(const Request& request);
+  Result<std::string> read_body(size_t limit, const std::string& title);
+  Result<Answer> send(const Request& request);
+  Result<Json> send_for_json(const Request& request);
+  Result<> read_events(std::chrono::milliseconds most, const WatchLines::Event& event);
 
-  const ClusterAccess access_;
+  std::unique_ptr<const ClusterAccess> access_;  // where it stays: credentials_ refers to it
   std::stop_token stop_;
   std::chrono::milliseconds patience_{30'000};
   ApiCounts counts_;
   std::unique_ptr<Credentials> credentials_;
   std::unique_ptr<Connection> connection_;
+  std::chrono::steady_clock::time_point connected_{};
 };
 
 }  // namespace vfrail::kube

@@ -1,5 +1,6 @@
-// Backoff: how long to wait before the next try: 0.8 s doubled up to 30 s, of which a random part (full jitter),
-// and from the start again after two minutes without a failure: client-go's. Pure but for its random numbers.
+// Backoff: how long to wait before the next try: 0.8 s doubled up to 30 s, of which a random part (full
+// jitter), and from the start again after two minutes without a failure: client-go's. Pure but for its random
+// numbers.
 #pragma once
 
 #include "common/result.h"

@@ -32,15 +32,16 @@ struct ExecPlugin {
 struct ClusterAccess {
   std::string host;  // a name or an address, IPv6 without brackets
   uint16_t port = 443;
-  std::string path;          // before each path of the API: "/k8s/clusters/c-1"; empty: none
+  std::string path;           // before each path of the API: "/k8s/clusters/c-1"; empty: none
   std::string verified_name;  // that its certificate must have: the host, or tls-server-name
   Material authority;         // PEM; not given: what the system trusts
   Material token;
   Material certificate;  // PEM, with `key`
   Material key;
-  ExecPlugin exec;             // command empty: none
-  std::string name_space;      // where commands look for pods by default
-  std::string source;          // for messages: "kubeconfig /root/.kube/config, context admin", "the service account of this pod"
+  ExecPlugin exec;         // command empty: none
+  std::string name_space;  // where commands look for pods by default
+  std::string source;  // for messages: "kubeconfig /root/.kube/config, context admin", "the service account
+                       // of this pod"
 };
 
 struct AccessOptions {

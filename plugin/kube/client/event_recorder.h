@@ -1,5 +1,5 @@
-// EventRecorder: events about objects (events.k8s.io/v1), as `kubectl describe` shows them. The same about the
-// same object at most once in five minutes; what cannot be written is lost, with a line in the log.
+// EventRecorder: events about objects (events.k8s.io/v1), as `kubectl describe` shows them. The same about
+// the same object at most once in five minutes; what cannot be written is lost, with a line in the log.
 #pragma once
 
 #include "common/log.h"
@@ -28,7 +28,8 @@ class EventRecorder {
   EventRecorder(std::string controller, std::string instance, Log& log)
       : controller_(std::move(controller)), instance_(std::move(instance)), log_(log) {}
 
-  // About `object`, whose apiVersion, kind and metadata it takes. Events about what has no namespace are in `default`.
+  // About `object`, whose apiVersion, kind and metadata it takes. Events about what has no namespace are in
+  // `default`.
   void record(ApiClient& client, const Json& object, const Event& event, Steady::time_point now);
 
  private:

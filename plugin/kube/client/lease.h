@@ -6,6 +6,7 @@
 #include "plugin/kube/client/api_client.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 namespace vfrail::kube {
@@ -15,7 +16,7 @@ class Lease {
   using Steady = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kDuration{15};  // as leaderelection of client-go has it
   static constexpr std::chrono::seconds kRenewal{2};
-  static constexpr std::chrono::seconds kGiveUp{10};    // without a renewal, before others can take it
+  static constexpr std::chrono::seconds kGiveUp{10};  // without a renewal, before others can take it
 
   Lease(ObjectName object, std::string holder) : object_(std::move(object)), holder_(std::move(holder)) {}
 
@@ -27,6 +28,8 @@ class Lease {
   Result<> release(ApiClient& client);
 
  private:
+  Result<bool> take(Result<Json> written, Steady::time_point now);
+
   const ObjectName object_;
   const std::string holder_;
   std::optional<Steady::time_point> renewed_;

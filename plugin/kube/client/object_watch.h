@@ -43,7 +43,7 @@ class ObjectWatch {
   using Objects = std::map<ObjectName, std::shared_ptr<const Json>>;
   struct View {
     Objects objects;
-    bool complete = false;           // the kind has been listed once, and `objects` is of one moment
+    bool complete = false;              // the kind has been listed once, and `objects` is of one moment
     std::optional<Error> trouble = {};  // why it may be old; Errc::not_found: the kind is not there (no CRD)
   };
 
@@ -55,14 +55,18 @@ class ObjectWatch {
   View view() const;
 
  private:
-  void run(std::stop_token stop);
-  Result<> list_and_watch(ApiClient& client, std::stop_token stop);
+  void run(const std::stop_token& stop);
+  Result<> list_and_watch(ApiClient& client);
+  void keep(Objects& objects, Json&& object) const;
+  template <class Change>
+  void publish(Change change);
 
   const ClusterAccess access_;
   const WatchOptions options_;
   Wakeup& wakeup_;
   mutable std::mutex mutex_;
   View view_;
+  std::string version_;  // of the thread: the last that it knows; empty: list
   std::jthread thread_;
 };
 

@@ -26,10 +26,10 @@ inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", f
 inline constexpr ResourceType kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline constexpr ResourceType kEvents{"events.k8s.io", "v1", "events", "Event"};
 inline constexpr ResourceType kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet"};
-inline constexpr ResourceType kCustomResourceDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
-                                                         "CustomResourceDefinition", false};
-inline constexpr ResourceType kNetworkAttachmentDefinitions{"k8s.cni.cncf.io", "v1", "network-attachment-definitions",
-                                                            "NetworkAttachmentDefinition"};
+inline constexpr ResourceType kCustomResourceDefinitions{
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
+inline constexpr ResourceType kNetworkAttachmentDefinitions{
+    "k8s.cni.cncf.io", "v1", "network-attachment-definitions", "NetworkAttachmentDefinition"};
 inline constexpr ResourceType kHostDeviceNetworks{"mellanox.com", "v1alpha1", "hostdevicenetworks",
                                                   "HostDeviceNetwork", false};
 

@@ -1,0 +1,86 @@
+#include "plugin/kube/client/event_recorder.h"
+
+#include "common/text.h"
+#include "plugin/kube/client/api_time.h"
+
+#include <cstdio>
+#include <utility>
+
+namespace vfrail::kube {
+
+namespace {
+
+// Of the API (events.k8s.io/v1); longer ones are refused.
+constexpr size_t kMaxNote = 1024;
+constexpr size_t kMaxWord = 128;
+constexpr size_t kMaxName = 253;
+constexpr std::chrono::minutes kRepeat{5};
+// Of what is remembered; the oldest are forgotten then, and may be said again.
+constexpr size_t kMaxRecent = 1'000;
+
+std::string text_of(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  const std::string* text = value == nullptr ? nullptr : value->as_text();
+  return text == nullptr ? std::string() : *text;
+}
+
+Json reference_to(const Json& object) {
+  Json out = Json::object();
+  const ObjectName name = name_of(object);
+  out.set("apiVersion", text_of(object, "apiVersion"));
+  out.set("kind", text_of(object, "kind"));
+  out.set("name", name.name);
+  if (!name.name_space.empty()) out.set("namespace", name.name_space);
+  out.set("uid", uid_of(object));
+  out.set("resourceVersion", version_of(object));
+  return out;
+}
+
+// At a byte where a character of UTF-8 begins.
+std::string cut(std::string text, size_t most) {
+  if (text.size() <= most) return text;
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+}  // namespace
+
+void EventRecorder::record(ApiClient& client, const Json& object, const Event& event,
+                           Steady::time_point now) {
+  const ObjectName about = name_of(object);
+  const std::string key = uid_of(object) + " " + about.text() + " " + event.reason + " " + event.note;
+  const auto seen = recent_.find(key);
+  if (seen != recent_.end() && now - seen->second < kRepeat) return;
+  if (recent_.size() >= kMaxRecent)
+    std::erase_if(recent_, [&](const auto& one) { return now - one.second >= kRepeat; });
+  if (recent_.size() >= kMaxRecent) recent_.clear();
+  recent_[key] = now;
+  const auto wall = std::chrono::system_clock::now();
+  char ending[32] = {};
+  std::snprintf(ending, sizeof ending, ".%llx",
+                static_cast<unsigned long long>(std::chrono::nanoseconds(wall.time_since_epoch()).count()));
+  const std::string name_space = about.name_space.empty() ? "default" : about.name_space;
+  Json metadata = Json::object();
+  metadata.set("name", about.name.substr(0, kMaxName - sizeof ending) + ending);
+  metadata.set("namespace", name_space);
+  Json out = Json::object();
+  out.set("apiVersion", kEvents.api_version());
+  out.set("kind", std::string(kEvents.kind));
+  out.set("metadata", std::move(metadata));
+  out.set("eventTime", api_micro_time(wall));
+  out.set("reportingController", controller_);
+  out.set("reportingInstance", cut(instance_, kMaxWord));
+  out.set("action", event.action);
+  out.set("reason", event.reason);
+  out.set("regarding", reference_to(object));
+  out.set("note", cut(well_formed(event.note), kMaxNote));
+  out.set("type", event.type == EventType::warning ? "Warning" : "Normal");
+  const auto written = client.create(kEvents, name_space, out);
+  if (!written)
+    log_.info("an event could not be written",
+              {{"object", about.text()}, {"reason", event.reason}, {"error", written.error().text}});
+}
+
+}  // namespace vfrail::kube

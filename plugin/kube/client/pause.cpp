@@ -1,0 +1,16 @@
+#include "plugin/kube/client/pause.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace vfrail::kube {
+
+bool pause_for(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, time, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace vfrail::kube

@@ -1,0 +1,18 @@
+// What an answer of the API server that is no success means, as an Error. Pure.
+#pragma once
+
+#include "common/json.h"
+#include "common/result.h"
+
+#include <string>
+#include <string_view>
+
+namespace vfrail::kube {
+
+// `what` is the request: "GET /api/v1/nodes". `body` is a Status of the API, or what a proxy on the way says.
+// Error::sys is the HTTP status; codes as api_client.h has them.
+Error refusal(const std::string& what, unsigned status, std::string_view body);
+// Of the Status in an event ERROR of a watch.
+Error refusal_of_event(const std::string& what, const Json& status);
+
+}  // namespace vfrail::kube

@@ -1,0 +1,57 @@
+#include "plugin/kube/client/resource_type.h"
+
+#include "common/text.h"
+
+#include <cctype>
+
+namespace vfrail::kube {
+
+namespace {
+
+std::string metadata_text(const Json& object, std::string_view key) {
+  const Json* metadata = object.find("metadata");
+  const Json* value = metadata == nullptr ? nullptr : metadata->find(key);
+  const std::string* text = value == nullptr ? nullptr : value->as_text();
+  return text == nullptr ? std::string() : *text;
+}
+
+}  // namespace
+
+std::string ResourceType::api_version() const {
+  return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
+}
+
+std::string ObjectName::text() const { return name_space.empty() ? name : name_space + "/" + name; }
+
+ObjectName name_of(const Json& object) {
+  return {metadata_text(object, "namespace"), metadata_text(object, "name")};
+}
+
+std::string uid_of(const Json& object) { return metadata_text(object, "uid"); }
+
+std::string version_of(const Json& object) { return metadata_text(object, "resourceVersion"); }
+
+std::string url_escape(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain =
+        byte < 0x80 && (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~');
+    if (plain)
+      out += c;
+    else
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return out;
+}
+
+std::string path_of(const ResourceType& type, const ObjectName& object) {
+  std::string out = (type.group.empty() ? "/api/" : "/apis/") + type.api_version();
+  if (type.in_namespaces && !object.name_space.empty()) out += "/namespaces/" + url_escape(object.name_space);
+  out += "/" + std::string(type.plural);
+  if (!object.name.empty()) out += "/" + url_escape(object.name);
+  return out;
+}
+
+}  // namespace vfrail::kube
