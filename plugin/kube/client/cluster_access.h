@@ -45,10 +45,10 @@ struct ClusterAccess {
 };
 
 struct AccessOptions {
-  std::string kubeconfig;  // empty: of the environment
-  std::string context;     // empty: the current one
+  std::string kubeconfig = {};  // empty: of the environment
+  std::string context = {};     // empty: the current one
   // getenv(); tests pass their own.
-  std::function<std::string(const char*)> environment;
+  std::function<std::string(const char*)> environment = {};
   std::string service_account = "/var/run/secrets/kubernetes.io/serviceaccount";
 };
 

@@ -17,6 +17,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <limits>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -198,7 +199,7 @@ Result<HttpHead> Connection::Stream::request(const HttpRequest& request, millise
   has_answer_ = false;
   parser_.emplace();
   parser_->header_limit(kMaxHeadBytes);
-  parser_->body_limit(boost::none);  // the reader of the body has the limit
+  parser_->body_limit(std::numeric_limits<uint64_t>::max());  // the reader of the body has the limit
   error_code failed = run(time, [&](auto done) {
     http::async_write(stream_, message, [done](error_code result, size_t) { done(result); });
   });
