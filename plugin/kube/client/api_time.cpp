@@ -9,6 +9,8 @@ namespace vfrail::kube {
 
 namespace {
 
+constexpr int kLastYear = 2261;
+
 std::tm broken_down(ApiTime time) {
   const std::time_t seconds =
       std::chrono::system_clock::to_time_t(std::chrono::floor<std::chrono::seconds>(time));
@@ -76,6 +78,8 @@ std::optional<ApiTime> parse_api_time(std::string_view text) {
   }
   const auto offset = read_offset(text.substr(at));
   if (!offset) return std::nullopt;
+  // Beyond what the clock's nanoseconds can count, which is in 2262: as good as never.
+  if (century * 100 + year > kLastYear) return ApiTime::max() - std::chrono::hours(24);
   std::tm broken{};
   broken.tm_year = century * 100 + year - 1900;
   broken.tm_mon = parts[0] - 1;
