@@ -25,8 +25,8 @@ class Credentials;
 struct HttpHead;
 
 struct Selectors {
-  std::string labels;  // "app=vfrail"
-  std::string fields;  // "spec.nodeName=node-1"
+  std::string labels = {};  // "app=vfrail"
+  std::string fields = {};  // "spec.nodeName=node-1"
 };
 
 struct ApplyOptions {
