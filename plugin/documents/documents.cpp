@@ -155,13 +155,16 @@ Result<ObjectReader> read_spec(const Document& document) {
 }
 
 Result<Json> read_embedded(const Document& document, const Json& scalar, std::string_view name) {
-  const std::string line = "line " + std::to_string(scalar.line()) + ": ";
+  // Of an object of the API server no line is known: positions are then those within the text.
+  const bool in_file = scalar.line() != 0;
+  const std::string line = in_file ? "line " + std::to_string(scalar.line()) + ": " : "";
   const std::string* text = scalar.as_text();
   if (text == nullptr) return Error{Errc::invalid, 0, line + "must be a text, got " + scalar.type_name()};
   if (text->find_first_not_of(kBlanks) == std::string::npos)
     return Error{Errc::invalid, 0, line + "it is empty", ErrorId::config_empty};
-  TextLines lines{scalar.line(), false};
-  if (begins_literal_block(line_of(*document.file_text, scalar.line()))) lines = {scalar.line() + 1, true};
+  TextLines lines{in_file ? scalar.line() : 1, !in_file};
+  if (in_file && begins_literal_block(line_of(*document.file_text, scalar.line())))
+    lines = {scalar.line() + 1, true};
   if (is_json(*text, name))
     return with_id(ErrorId::config_syntax, Json::parse_in_file(Json::as_unicode(*text), lines));
   std::vector<Json> values = TRY(read_yaml(*text, lines));

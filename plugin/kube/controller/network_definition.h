@@ -1,0 +1,42 @@
+// NetworkAttachmentDefinitions of HostDeviceNetworks: what is to be stored, whose a stored one is, and in
+// what it differs. Pure; decides nothing.
+#pragma once
+
+#include "common/json.h"
+#include "common/result.h"
+#include "plugin/kube/client/resource_type.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail::kube {
+
+inline constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
+inline constexpr const char* kManagedByUs = "vfrail";
+
+struct WantedDefinition {
+  std::string resource;  // "nvidia.com/hostdev"
+  Json fields;           // all that we manage, as server-side apply takes it
+};
+
+// Where the definition of that HostDeviceNetwork belongs, also if its spec is not valid; without a namespace
+// where none is given.
+ObjectName definition_name(const Json& network);
+// Errors name the key of the spec, and the position in the text of ipam or metaPlugins.
+Result<WantedDefinition> wanted_definition(const Json& network, const std::string& cni_type);
+
+// "HostDeviceNetwork a", of its owner reference with `controller: true`; empty without one.
+std::string controlled_by(const Json& definition);
+bool is_controlled_by(const Json& definition, const std::string& uid);
+// network-operator has written it, and takes it for its own.
+bool is_of_operator(const Json& definition);
+bool has_our_label(const Json& definition);
+bool is_being_deleted(const Json& object);
+
+// The fields that are stored otherwise than `wanted` has them: "spec.config", "metadata.ownerReferences".
+std::vector<std::string> differences(const Json& stored, const WantedDefinition& wanted);
+
+// The text at "metadata.uid"; empty if there is none. `keys` have no '.'.
+std::string text_at(const Json& value, std::string_view keys);
+
+}  // namespace vfrail::kube
