@@ -1,0 +1,82 @@
+#include "plugin/kube/controller/cluster_facts.h"
+
+#include "plugin/documents/documents.h"
+#include "plugin/kube/controller/network_definition.h"
+
+#include <array>
+
+namespace vfrail::kube {
+
+namespace {
+
+using plugin::find_below;
+
+// Of metadata, what identifies an object and its version, and those of `more` that it has.
+Json kept_metadata(const Json& object, std::initializer_list<std::string_view> more = {}) {
+  Json out = Json::object();
+  const Json* metadata = object.find("metadata");
+  if (metadata == nullptr) return out;
+  const auto copy = [&](std::string_view key) {
+    if (const Json* value = metadata->find(key)) out.set(key, *value);
+  };
+  for (const char* key : {"name", "namespace", "uid", "resourceVersion", "deletionTimestamp"}) copy(key);
+  for (const std::string_view key : more) copy(key);
+  return out;
+}
+
+// Quantities of devices are whole numbers; what is none of the forms of zero counts.
+bool is_some(const Json& quantity) {
+  const std::string* text = quantity.as_text();
+  if (text == nullptr) return quantity.as_int() != nullptr && *quantity.as_int() > 0;
+  return text->find_first_of("123456789") != std::string::npos;
+}
+
+}  // namespace
+
+Json keep_of_node(Json&& node) {
+  Json out;
+  // Without its version: it changes with every heartbeat, and what follows from a node does not.
+  out.set("metadata", Json::object().set("name", name_of(node).name));
+  Json devices = Json::object();
+  if (const Json* allocatable = find_below(node, "status.allocatable");
+      allocatable != nullptr && allocatable->as_object() != nullptr) {
+    for (const auto& [resource, quantity] : *allocatable->as_object()) {
+      if (resource.find('/') != std::string::npos) devices.set(resource, quantity);
+    }
+  }
+  out.set("status", Json::object().set("allocatable", std::move(devices)));
+  return out;
+}
+
+Json keep_of_namespace(Json&& name_space) {
+  Json out;
+  out.set("metadata", kept_metadata(name_space));
+  out.set("status", Json::object().set("phase", text_at(name_space, "status.phase")));
+  return out;
+}
+
+Json keep_of_definition(Json&& definition) {
+  Json out;
+  out.set("metadata", kept_metadata(definition, {"labels", "annotations", "ownerReferences"}));
+  if (const Json* spec = definition.find("spec")) out.set("spec", *spec);
+  return out;
+}
+
+ClusterFacts read_facts(const WatchedObjects& watched) {
+  ClusterFacts out;
+  out.has_definitions = watched.has_definitions;
+  for (const auto& [name, object] : watched.namespaces) {
+    const bool ends = is_being_deleted(*object) || text_at(*object, "status.phase") == "Terminating";
+    out.namespaces[name.name] = ends ? NamespaceState::terminating : NamespaceState::active;
+  }
+  for (const auto& [name, node] : watched.nodes) {
+    const Json* allocatable = find_below(*node, "status.allocatable");
+    if (allocatable == nullptr || allocatable->as_object() == nullptr) continue;
+    for (const auto& [resource, quantity] : *allocatable->as_object()) {
+      if (is_some(quantity)) ++out.offers[resource];
+    }
+  }
+  return out;
+}
+
+}  // namespace vfrail::kube

@@ -1,0 +1,26 @@
+// What the controller keeps of the objects that it watches, and what follows for all networks. Pure.
+#pragma once
+
+#include "common/json.h"
+#include "plugin/kube/controller/decide.h"
+
+namespace vfrail::kube {
+
+// For WatchOptions::keep: a node's labels, conditions and images are many times what is needed of it.
+Json keep_of_node(Json&& node);
+Json keep_of_namespace(Json&& name_space);
+Json keep_of_definition(Json&& definition);
+
+struct WatchedObjects {
+  ObjectWatch::Objects networks;
+  ObjectWatch::Objects definitions;
+  bool has_definitions = false;  // the CRD of Multus is there
+  ObjectWatch::Objects namespaces;
+  ObjectWatch::Objects nodes;
+
+  bool operator==(const WatchedObjects&) const = default;
+};
+
+ClusterFacts read_facts(const WatchedObjects& watched);
+
+}  // namespace vfrail::kube

@@ -1,0 +1,135 @@
+#include "plugin/kube/controller/controller.h"
+
+#include "plugin/kube/client/pause.h"
+#include "plugin/kube/controller/reconciler.h"
+
+#include <algorithm>
+
+namespace vfrail::kube {
+
+namespace {
+
+constexpr const char* kReporter = "vfrail.io/controller";
+// A request must not outlast the lease: two of them end before others may take it.
+constexpr std::chrono::seconds kPatience{4};
+// Changes that arrive together, a hundred networks applied or the heartbeats of nodes, are one pass.
+constexpr std::chrono::milliseconds kGather{200};
+// Leaving the lease is a courtesy to the other replica; it ends by itself.
+constexpr std::chrono::seconds kFarewell{2};
+
+}  // namespace
+
+struct Controller::Watches {
+  Watches(const ClusterAccess& access, Wakeup& wakeup)
+      : networks(access, {.type = kHostDeviceNetworks}, wakeup),
+        definitions(access, {.type = kNetworkAttachmentDefinitions, .keep = keep_of_definition}, wakeup),
+        namespaces(access, {.type = kNamespaces, .keep = keep_of_namespace}, wakeup),
+        nodes(access, {.type = kNodes, .keep = keep_of_node}, wakeup) {}
+
+  ObjectWatch networks;
+  ObjectWatch definitions;
+  ObjectWatch namespaces;
+  ObjectWatch nodes;
+};
+
+void Controller::run(std::stop_token stop) {
+  ApiClient client(access_, stop);
+  client.set_patience(kPatience);
+  EventRecorder events(kReporter, options_.instance, log_);
+  Reconciler reconciler({client, events, log_, options_.cni_type});
+  lease_.emplace(options_.lease, options_.instance);
+  const Watches watches(access_, wakeup_);
+  log_.info("controller started", {{"cluster", access_.source}, {"type", options_.cni_type}});
+  while (!stop.stop_requested()) {
+    auto until = Steady::now() + Lease::kRenewal;
+    if (keep_lease(client)) {
+      act(reconciler, watches, client, stop);
+      if (const auto next = reconciler.next()) until = std::min(until, std::max(*next, Steady::now()));
+    } else {
+      reconciler.forget();
+      compared_at_.reset();
+    }
+    if (wakeup_.wait_until(until, stop)) pause_for(kGather, stop);
+  }
+  release_lease();
+  log_.info("controller stopped");
+}
+
+// Whether this replica acts.
+bool Controller::keep_lease(ApiClient& client) {
+  const auto turn = lease_->turn(client, Steady::now());
+  const bool leads = turn.ok() ? *turn : lease_->held(Steady::now());
+  if (!turn.ok() && leads_ != leads)
+    log_.warning("the lease could not be renewed, another replica may act",
+                 {{"error", turn.error().text}, {"id", turn.error().id_text()}});
+  if (!turn.ok() && !leads) say("cannot take the lease", &turn.error());
+  if (leads && !leads_) log_.info("this replica acts", {{"lease", options_.lease.text()}});
+  if (turn.ok() && !leads && !leads_) say("another replica acts");
+  leads_ = leads;
+  return leads;
+}
+
+// Once for as long as it does not change.
+void Controller::say(const std::string& text, const Error* error) {
+  const std::string now = text + (error == nullptr ? "" : error->text);
+  if (said_ == now) return;
+  said_ = now;
+  if (error == nullptr) {
+    log_.info("waiting", {{"reason", text}});
+  } else {
+    log_.warning("waiting", {{"reason", text}, {"error", error->text}, {"id", error->id_text()}});
+  }
+}
+
+// No value: not all is known yet. What has been listed once counts, also if the server cannot be reached now:
+// what is written is written against the versions that were seen.
+std::optional<WatchedObjects> Controller::take(const Watches& watches) {
+  ObjectWatch::View networks = watches.networks.view();
+  if (networks.trouble && networks.trouble->code == Errc::not_found) {
+    say("the API server has no HostDeviceNetworks: the CustomResourceDefinition "
+        "hostdevicenetworks.mellanox.com is "
+        "missing; the chart has it");
+    return std::nullopt;
+  }
+  ObjectWatch::View definitions = watches.definitions.view();
+  ObjectWatch::View namespaces = watches.namespaces.view();
+  ObjectWatch::View nodes = watches.nodes.view();
+  const bool no_definitions = definitions.trouble && definitions.trouble->code == Errc::not_found;
+  for (const ObjectWatch::View* view : {&networks, &definitions, &namespaces, &nodes}) {
+    if (view->complete || (view == &definitions && no_definitions)) continue;
+    say("the objects of the cluster have not been read yet", view->trouble ? &*view->trouble : nullptr);
+    return std::nullopt;
+  }
+  said_.clear();
+  WatchedObjects out;
+  out.has_definitions = !no_definitions;
+  out.networks = std::move(networks.objects);
+  if (out.has_definitions) out.definitions = std::move(definitions.objects);
+  out.namespaces = std::move(namespaces.objects);
+  out.nodes = std::move(nodes.objects);
+  return out;
+}
+
+void Controller::act(Reconciler& reconciler, const Watches& watches, ApiClient& client,
+                     const std::stop_token& stop) {
+  auto watched = take(watches);
+  if (!watched) return;
+  const auto now = Steady::now();
+  const auto next = reconciler.next();
+  const bool is_due = !compared_at_ || now >= *compared_at_ + options_.resync || (next && now >= *next);
+  if (!is_due && *watched == last_) return;
+  compared_at_ = now;
+  reconciler.pass(*watched, [&] { return !stop.stop_requested() && keep_lease(client); });
+  last_ = *std::move(watched);
+}
+
+// Its own client: that of run() ends every call once the stop is requested.
+void Controller::release_lease() {
+  if (!leads_) return;
+  ApiClient client(access_);
+  client.set_patience(kFarewell);
+  if (const auto done = lease_->release(client); !done)
+    log_.info("the lease could not be released, it expires", {{"error", done.error().text}});
+}
+
+}  // namespace vfrail::kube

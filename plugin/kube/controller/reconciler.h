@@ -1,0 +1,59 @@
+// Reconciler: brings about what decide() wants, network by network: definitions, then the status, then
+// events. Remembers what has to be tried again, and when. Watches nothing, and has no thread.
+#pragma once
+
+#include "common/log.h"
+#include "plugin/kube/client/api_client.h"
+#include "plugin/kube/client/backoff.h"
+#include "plugin/kube/client/event_recorder.h"
+#include "plugin/kube/controller/cluster_facts.h"
+#include "plugin/kube/controller/decide.h"
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace vfrail::kube {
+
+class Reconciler {
+ public:
+  using Steady = std::chrono::steady_clock;
+
+  struct Parts {
+    ApiClient& client;
+    EventRecorder& events;
+    Log& log;
+    std::string cni_type;
+  };
+
+  explicit Reconciler(Parts parts) : parts_(std::move(parts)) {}
+
+  // All networks that are due. `may_go_on` is asked before each; false ends the pass.
+  void pass(const WatchedObjects& watched, const std::function<bool()>& may_go_on);
+  // When something is due though nothing changes.
+  std::optional<Steady::time_point> next() const;
+  // Another replica acts from now on.
+  void forget() { work_.clear(); }
+
+ private:
+  struct Work {
+    NetworkMemory memory;
+    Backoff backoff;
+    std::optional<Steady::time_point> again_at;
+    bool held_back = false;  // not before again_at
+  };
+  enum class Outcome : uint8_t { done, retry, no_server };
+
+  Outcome reconcile(const Json& network, Decision decision);
+  Result<> carry_out(const Json& network, const DefinitionChange& change);
+  Result<> write_status(const Json& network, const Json& status);
+  Outcome fail(const Json& network, const Error& error);
+  void record(const Json& network, const Event& event);
+
+  Parts parts_;
+  std::map<ObjectName, Work> work_;
+};
+
+}  // namespace vfrail::kube
