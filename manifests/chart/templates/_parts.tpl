@@ -25,6 +25,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: device-plugin
 {{- end -}}
 
+{{- /* Of the controller's pods, by another name: the plugin's metrics and NetworkPolicy are for the plugin's pods alone. */ -}}
+{{- define "vfrail.controllerSelector" -}}
+app.kubernetes.io/name: vfrail-controller
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "vfrail.controllerLabels" -}}
+{{ include "vfrail.controllerSelector" . }}
+app.kubernetes.io/component: controller
+{{- end -}}
+
 {{- define "vfrail.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create) | ternary (include "vfrail.name" .) "") }}
 {{- end -}}

@@ -24,7 +24,7 @@ Json kept_metadata(const Json& object, std::initializer_list<std::string_view> m
   return out;
 }
 
-// Quantities of devices are whole numbers; what is none of the forms of zero counts.
+// Quantities of devices are whole numbers, and any form of zero has no other digit.
 bool is_some(const Json& quantity) {
   const std::string* text = quantity.as_text();
   if (text == nullptr) return quantity.as_int() != nullptr && *quantity.as_int() > 0;

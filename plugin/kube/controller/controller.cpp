@@ -59,12 +59,13 @@ void Controller::run(std::stop_token stop) {
 bool Controller::keep_lease(ApiClient& client) {
   const auto turn = lease_->turn(client, Steady::now());
   const bool leads = turn.ok() ? *turn : lease_->held(Steady::now());
-  if (!turn.ok() && leads_ != leads)
-    log_.warning("the lease could not be renewed, another replica may act",
-                 {{"error", turn.error().text}, {"id", turn.error().id_text()}});
-  if (!turn.ok() && !leads) say("cannot take the lease", &turn.error());
   if (leads && !leads_) log_.info("this replica acts", {{"lease", options_.lease.text()}});
-  if (turn.ok() && !leads && !leads_) say("another replica acts");
+  if (!leads) {
+    if (turn.ok())
+      say("another replica acts");
+    else
+      say("the lease cannot be renewed or taken", &turn.error());
+  }
   leads_ = leads;
   return leads;
 }

@@ -17,8 +17,7 @@ bool is_of_server(const Error& error) {
 
 // Somebody was faster, and the watch will show what there is now.
 bool is_overtaken(const Error& error) {
-  return error.code == Errc::busy || error.code == Errc::exists || error.code == Errc::not_found ||
-         error.code == Errc::not_yet;
+  return error.code == Errc::busy || error.code == Errc::exists || error.code == Errc::not_found;
 }
 
 // What an event is about: lists of the API server leave kind and apiVersion out.
@@ -103,19 +102,20 @@ Result<> Reconciler::write_status(const Json& network, const Json& status) {
 
 // What the server refuses for good is shown on the object; what passes is not.
 Reconciler::Outcome Reconciler::fail(const Json& network, const Error& error) {
-  if (is_overtaken(error) && error.sys != kTooManyRequests) {
+  const std::string name = name_of(network).name;
+  if (!is_of_server(error) && is_overtaken(error)) {
     parts_.log.debug("network has changed meanwhile, trying again",
-                     {{"network", name_of(network).name}, {"error", error.text}});
+                     {{"network", name}, {"error", error.text}});
     return Outcome::retry;
   }
+  if (error.code == Errc::not_yet) return Outcome::no_server;  // a stop
   parts_.log.warning("network is not as it should be, trying again",
-                     {{"network", name_of(network).name}, {"error", error.text}, {"id", error.id_text()}});
+                     {{"network", name}, {"error", error.text}, {"id", error.id_text()}});
   if (is_of_server(error)) return Outcome::no_server;
   record(network, {EventType::warning, "NotWritten", "Reconcile", error.text});
   if (const auto status = status_of_failure(network, error.text)) {
     if (const auto done = write_status(network, *status); !done)
-      parts_.log.debug("its status could not be written",
-                       {{"network", name_of(network).name}, {"error", done.error().text}});
+      parts_.log.debug("its status could not be written", {{"network", name}, {"error", done.error().text}});
   }
   return Outcome::retry;
 }

@@ -1,0 +1,59 @@
+#include "plugin/kube/controller/cluster_facts.h"
+
+#include "tests/kube/controller/cases.h"
+
+using namespace vfrail;
+using namespace vfrail::kube;
+using namespace vfrail::test;
+
+namespace {
+
+void add(ObjectWatch::Objects& objects, Json object) {
+  const ObjectName name = name_of(object);
+  objects[name] = std::make_shared<const Json>(std::move(object));
+}
+
+Json node(const std::string& name, const std::string& quantity) {
+  return json(
+      R"({"metadata":{"name":")" + name +
+      R"(","resourceVersion":"1","labels":{"a":"b"}},"status":{"capacity":{"nvidia.com/hostdev":"9"},)"
+      R"("allocatable":{"cpu":"8","nvidia.com/hostdev":)" +
+      quantity + R"(},"images":["a","b"]}})");
+}
+
+}  // namespace
+
+TEST_CASE("of a node its name and its devices are kept, so that a heartbeat is no change") {
+  CHECK(keep_of_node(node("node-1", "\"2\"")).text() ==
+        R"({"metadata":{"name":"node-1"},"status":{"allocatable":{"nvidia.com/hostdev":"2"}}})");
+}
+
+TEST_CASE("nodes that have some of a resource are counted") {
+  WatchedObjects watched;
+  add(watched.nodes, keep_of_node(node("node-1", "\"2\"")));
+  add(watched.nodes, keep_of_node(node("node-2", "\"0\"")));
+  add(watched.nodes, keep_of_node(node("node-3", "\"1k\"")));
+  add(watched.nodes, keep_of_node(json(R"({"metadata":{"name":"node-4"}})")));
+  CHECK(read_facts(watched).offers == std::map<std::string, size_t>{{"nvidia.com/hostdev", 2}});
+}
+
+TEST_CASE("a namespace that is being deleted is none for what is new") {
+  WatchedObjects watched;
+  add(watched.namespaces,
+      keep_of_namespace(json(R"({"metadata":{"name":"a"},"status":{"phase":"Active"}})")));
+  add(watched.namespaces,
+      keep_of_namespace(json(R"({"metadata":{"name":"b"},"status":{"phase":"Terminating"}})")));
+  add(watched.namespaces,
+      keep_of_namespace(json(R"({"metadata":{"name":"c","deletionTimestamp":"2026-11-27T00:00:00Z"}})")));
+  const ClusterFacts facts = read_facts(watched);
+  CHECK(facts.namespaces == std::map<std::string, NamespaceState>{{"a", NamespaceState::active},
+                                                                  {"b", NamespaceState::terminating},
+                                                                  {"c", NamespaceState::terminating}});
+}
+
+TEST_CASE("of a definition all is kept that is compared") {
+  Case one;
+  one.settled();
+  one.put(keep_of_definition(Json(one.stored())));
+  CHECK(does_nothing(one.step()));
+}
