@@ -193,8 +193,8 @@ ClusterView make_cluster_view(const ClusterFacts& facts, const ViewFilter& filte
   out.pods = waiting_and_served_pods(facts, out.nodes, out.devices, resources);
   out.networks = networks_with_addresses(facts);
   out.gaps = facts.gaps;
+  keep_filtered(filter, out);  // of the others with --node no page was asked for
   if (!facts.pages.empty()) name_silent_nodes(out);
-  keep_filtered(filter, out);
   if (!filter.node.empty() && !facts.nodes.empty() &&
       std::none_of(facts.nodes.begin(), facts.nodes.end(),
                    [&](const ClusterNode& node) { return node.name == filter.node; }))
