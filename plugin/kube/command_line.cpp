@@ -261,7 +261,7 @@ int run_kube_command_line(const std::string& name, const std::vector<std::string
   if (!words)
     return wrong_usage(program, text->name + ": " + words.error().text, help_text(*text, program.name));
   if (words->has("--help")) return print_text(help_text(*text, program.name));
-  if (const auto done = run_standard_command(program, *text, *words, {1})) return *done;
+  if (const auto done = run_standard_command(program, *text, *words, {8})) return *done;
   for (const Command& command : commands()) {
     if (command.text.name != text->name) continue;
     const auto result = command.run(*words);

@@ -85,7 +85,7 @@ TEST_CASE("every static library of the shipped programs has its notice") {
   const std::string ninja = static_build();
   std::set<std::string> sources;
   size_t column = 4;  // the last cells are the programs
-  for (const char* program : {"vfrail", "vfrail-cni", "vfrail-check"}) {
+  for (const char* program : {"vfrail", "vfrail-cni", "vfrail-check", "vfrail-kube"}) {
     const auto archives = archives_of(ninja, program);
     CHECK(!archives.empty());
     for (const auto& [archive, source] : sources_of(archives)) {
