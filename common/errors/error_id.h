@@ -125,6 +125,7 @@ enum class ErrorId : uint8_t {
   port_offered_twice,
   rdma_exclusive_mode,
   devlink_not_asked,
+  node_labels,
 
   // error_health.cpp: why a device is unhealthy, or in no resource.
   port_down,

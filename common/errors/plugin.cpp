@@ -133,6 +133,13 @@ constexpr ErrorRow kPluginErrors[] = {
      "hostNetwork is not.",
      "With hostNetwork: true it is asked. Without the key \"devlink\" it is asked where it can be, "
      "silently."},
+    {ErrorId::node_labels, "VF-NODE-LABELS",
+     "A warning: labels of the node for Node Feature Discovery are not written, or not all of them.",
+     "The folder of --nfd-features is not there or not mounted, or is read-only or full; or names or number "
+     "of the resources are too long for labels.",
+     "Create the folder, or mount the host's there (the chart's `nfd.enabled`); give resources shorter "
+     "names. "
+     "The devices are served all the same."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

@@ -187,6 +187,22 @@ Result<uint32_t> read_num_vfs(const DeviceFolder& folder) {
   return static_cast<uint32_t>(TRY(folder.number("sriov_numvfs")).value_or(0));
 }
 
+// Of the netdev, where the kernel answers -1 without a link; of an InfiniBand port its rate, which is that of
+// the slowest link there is (10 Gb/s, 4X SDR) while the port is down.
+std::optional<uint32_t> read_port_speed(const SysRoot& sys, const Device& device) {
+  for (const Netdev& netdev : device.netdevs) {
+    const auto speed = sys.number("sys/class/net/" + netdev.name + "/speed").or_none();
+    if (speed && *speed > 0 && *speed < UINT32_MAX) return static_cast<uint32_t>(*speed);
+  }
+  const DeviceFolder folder(sys, device.id);
+  for (const RdmaFacts& rdma : device.rdma) {
+    if (!rdma.ports.empty() && rdma.ports.front().state == "DOWN") continue;
+    const auto rate = read_port_rate(folder, rdma_port_folder(rdma.name, 1));
+    if (rate && !rate->empty()) return rate_mbps(*rate);
+  }
+  return std::nullopt;
+}
+
 Result<bool> read_nvlink_mark(const DeviceFolder& folder) {
   return TRY(folder.text("vpd")).find(kNvlinkMark) != std::string::npos;
 }

@@ -102,6 +102,10 @@ Result<uint32_t> read_num_vfs(const DeviceFolder& folder);
 inline constexpr const char* kNvlinkMark = "SW_MNG";
 Result<bool> read_nvlink_mark(const DeviceFolder& folder);
 
+// In Mb/s, of the first port. No value while the link is down, when a port states another speed, and where
+// nothing says it. Needs Facts::netdevs and Facts::rdma_ports.
+std::optional<uint32_t> read_port_speed(const SysRoot& sys, const Device& device);
+
 // No value if there is no such device, or no longer when the last file has been read: files are read one
 // after another, and a device that is removed meanwhile leaves half of them empty.
 Result<std::optional<Device>> read_device(const SysRoot& sys, const DeviceId& id, Facts wanted);

@@ -63,6 +63,8 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
   add_text(serve, "--root", options.root, "DIR", kRootAbout)->transform(normal_root);
   add_text(serve, "--cdi-dir", options.cdi_dir, "DIR",
            "Where the runtime reads CDI specs; by default what its configuration says, else /var/run/cdi");
+  add_text(serve, "--nfd-features", options.nfd_features, "DIR",
+           "Write labels of the node there for Node Feature Discovery, as the file vfrail");
 }
 
 void define_serve(CLI::App* serve, ServeOptions& options) {

@@ -16,6 +16,7 @@
 #include "plugin/observe/link_up.h"
 #include "plugin/observe/metrics/listen_address.h"
 #include "plugin/observe/status/counters.h"
+#include "plugin/publish/feature_file.h"
 #include "plugin/service/daemon.h"
 #include "plugin/service/kubelet/kubelet.h"
 #include "plugin/service/kubelet/kubelet_publisher.h"
@@ -37,6 +38,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <utility>
+#include <vector>
 
 namespace vfrail::plugin {
 
@@ -116,6 +118,11 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   if (!options.cni_bin_dir.starts_with('/')) {
     return Error{Errc::invalid, 0,
                  "--cni-bin-dir: must be an absolute path, got \"" + options.cni_bin_dir + "\"",
+                 ErrorId::option_invalid};
+  }
+  if (!options.nfd_features.empty() && !options.nfd_features.starts_with('/')) {
+    return Error{Errc::invalid, 0,
+                 "--nfd-features: must be an absolute path, got \"" + options.nfd_features + "\"",
                  ErrorId::option_invalid};
   }
   const auto cdi = parse_cdi_use(options.use_cdi);
@@ -275,8 +282,11 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
                             .places = places,
                             .counters = &counters},
                            log);
+  std::vector<Publisher*> publishers{&kubelet};
+  FeatureFile labels({.folder = options.nfd_features, .sys = sys}, log);
+  if (!options.nfd_features.empty()) publishers.push_back(&labels);
   Daemon daemon(
-      {.publishers = {&kubelet},
+      {.publishers = publishers,
        .rescan_interval = options.rescan_interval.value_or(kRescanInterval),
        .quiet_interval = options.rescan_interval.value_or(kQuietInterval),
        .own_netns_is_host = kernel != nullptr,

@@ -31,6 +31,7 @@ struct ServeOptions {
   std::string metrics_address;                          // empty: none
   size_t metrics_max_series = kMaxDeviceSeries;         // about single devices
   std::string probe_address;                            // empty: none; as metrics_address, without /metrics
+  std::string nfd_features;                             // folder of feature files; empty: none
   std::string log_level;                                // empty: by `verbosity`
   std::string verbosity;                                // glog's -v: from 4 on debug; empty: info
   std::string log_format = "text";

@@ -52,22 +52,6 @@ PciNames read_names(const std::vector<std::string>& files, const Inventory& inve
   return out;
 }
 
-// Of the netdev, where the kernel answers -1 without a link; of an InfiniBand port its rate, which is that of
-// the slowest link there is (10 Gb/s, 4X SDR) while the port is down.
-std::optional<uint32_t> read_speed(const SysRoot& sys, const DeviceFacts& function) {
-  for (const Netdev& netdev : function.netdevs) {
-    const auto speed = sys.number("sys/class/net/" + netdev.name + "/speed").or_none();
-    if (speed && *speed > 0 && *speed < UINT32_MAX) return static_cast<uint32_t>(*speed);
-  }
-  const DeviceFolder folder(sys, function.id);
-  for (const RdmaFacts& rdma : function.rdma) {
-    if (!rdma.ports.empty() && rdma.ports.front().state == "DOWN") continue;
-    const auto rate = read_port_rate(folder, rdma_port_folder(rdma.name, 1));
-    if (rate && !rate->empty()) return rate_mbps(*rate);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& pci_ids,
@@ -77,7 +61,7 @@ HardwareById read_hardware(const SysRoot& sys, const std::vector<std::string>& p
   for (const DeviceFacts& function : inventory.functions) {
     out[function.id.text()] = {names.find(function.vendor)->second,
                                names.find(function.vendor + function.device)->second,
-                               read_speed(sys, function)};
+                               read_port_speed(sys, function)};
   }
   return out;
 }

@@ -245,7 +245,8 @@ Pools match(const Config& config, const Inventory& inventory) {
   out.unread = inventory.unread;
   const auto gpus = std::make_shared<const std::vector<Gpu>>(inventory.gpus);
   for (const ResourceConfig& resource : config.resources) {
-    out.pools.push_back({.config = resource, .devices = {}, .gpus = gpus});
+    out.pools.push_back(
+        {.config = resource, .devices = {}, .gpus = gpus, .rdma_netns_mode = inventory.rdma_netns_mode});
   }
   // The inventory is sorted by address, so devices and left-outs come out in that order.
   for (const DeviceFacts& function : inventory.functions) {

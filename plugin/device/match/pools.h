@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -32,7 +33,8 @@ struct PoolDevice {
 struct Pool {
   ResourceConfig config;
   std::vector<PoolDevice> devices;  // sorted by address, sub-functions behind one another by name
-  std::shared_ptr<const std::vector<Gpu>> gpus;  // of the node; may be null
+  std::shared_ptr<const std::vector<Gpu>> gpus;       // of the node; may be null
+  std::optional<RdmaNetnsMode> rdma_netns_mode = {};  // of the node; no value: not known
 
   std::string resource() const { return config.resource(); }
   const PoolDevice* find(const std::string& id) const;

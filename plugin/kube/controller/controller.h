@@ -6,7 +6,7 @@
 #include "plugin/kube/client/cluster_access.h"
 #include "plugin/kube/client/lease.h"
 #include "plugin/kube/client/object_watch.h"
-#include "plugin/kube/controller/cluster_facts.h"
+#include "plugin/kube/controller/watched_objects.h"
 
 #include <chrono>
 #include <optional>

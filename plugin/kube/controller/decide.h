@@ -32,12 +32,12 @@ inline constexpr std::chrono::minutes kOperatorPatience{2};
 enum class NamespaceState : uint8_t { missing, terminating, active };
 
 // What of the cluster concerns all networks.
-struct ClusterFacts {
+struct ControllerFacts {
   bool has_definitions = false;  // the CRD of Multus is there
   std::map<std::string, NamespaceState> namespaces;
   std::map<std::string, size_t> offers;  // resource -> nodes that have some of it
 
-  bool operator==(const ClusterFacts&) const = default;
+  bool operator==(const ControllerFacts&) const = default;
 };
 
 // What is remembered of one network between two decisions. It may be lost: we then wait for the operator
@@ -53,7 +53,7 @@ struct NetworkMemory {
 struct NetworkCase {
   const Json& network;
   std::vector<const Json*> definitions;  // as concerning() has them
-  const ClusterFacts& facts;
+  const ControllerFacts& facts;
   const std::string& cni_type;  // of the plugin that gets the device: "vfrail", "host-device"
   NetworkMemory memory;
   std::chrono::steady_clock::time_point now;

@@ -32,7 +32,7 @@ Json reference(const Json& network) {
 }  // namespace
 
 void Reconciler::pass(const WatchedObjects& watched, const std::function<bool()>& may_go_on) {
-  const ClusterFacts facts = read_facts(watched);
+  const ControllerFacts facts = read_facts(watched);
   std::erase_if(work_, [&](const auto& one) { return !watched.networks.contains(one.first); });
   for (const auto& [name, network] : watched.networks) {
     if (!may_go_on()) return;

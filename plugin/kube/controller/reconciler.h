@@ -6,8 +6,8 @@
 #include "plugin/kube/client/api_client.h"
 #include "plugin/kube/client/backoff.h"
 #include "plugin/kube/client/event_recorder.h"
-#include "plugin/kube/controller/cluster_facts.h"
 #include "plugin/kube/controller/decide.h"
+#include "plugin/kube/controller/watched_objects.h"
 
 #include <chrono>
 #include <functional>

@@ -50,7 +50,7 @@ inline Json seed_network() {
 struct Case {
   Json network = seed_network();
   kube::ObjectWatch::Objects definitions = {};
-  kube::ClusterFacts facts = {
+  kube::ControllerFacts facts = {
       true,
       {{"crater-workspace", kube::NamespaceState::active}, {"default", kube::NamespaceState::active}},
       {{"nvidia.com/hostdev", 2}}};

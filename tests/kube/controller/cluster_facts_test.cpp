@@ -1,5 +1,4 @@
-#include "plugin/kube/controller/cluster_facts.h"
-
+#include "plugin/kube/controller/watched_objects.h"
 #include "tests/kube/controller/cases.h"
 
 using namespace vfrail;
@@ -45,7 +44,7 @@ TEST_CASE("a namespace that is being deleted is none for what is new") {
       keep_of_namespace(json(R"({"metadata":{"name":"b"},"status":{"phase":"Terminating"}})")));
   add(watched.namespaces,
       keep_of_namespace(json(R"({"metadata":{"name":"c","deletionTimestamp":"2026-11-27T00:00:00Z"}})")));
-  const ClusterFacts facts = read_facts(watched);
+  const ControllerFacts facts = read_facts(watched);
   CHECK(facts.namespaces == std::map<std::string, NamespaceState>{{"a", NamespaceState::active},
                                                                   {"b", NamespaceState::terminating},
                                                                   {"c", NamespaceState::terminating}});

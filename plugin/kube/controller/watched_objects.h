@@ -21,6 +21,6 @@ struct WatchedObjects {
   bool operator==(const WatchedObjects&) const = default;
 };
 
-ClusterFacts read_facts(const WatchedObjects& watched);
+ControllerFacts read_facts(const WatchedObjects& watched);
 
 }  // namespace vfrail::kube

@@ -1,4 +1,4 @@
-#include "plugin/kube/controller/cluster_facts.h"
+#include "plugin/kube/controller/watched_objects.h"
 
 #include "plugin/documents/documents.h"
 #include "plugin/kube/controller/network_definition.h"
@@ -62,8 +62,8 @@ Json keep_of_definition(Json&& definition) {
   return out;
 }
 
-ClusterFacts read_facts(const WatchedObjects& watched) {
-  ClusterFacts out;
+ControllerFacts read_facts(const WatchedObjects& watched) {
+  ControllerFacts out;
   out.has_definitions = watched.has_definitions;
   for (const auto& [name, object] : watched.namespaces) {
     const bool ends = is_being_deleted(*object) || text_at(*object, "status.phase") == "Terminating";
