@@ -39,7 +39,6 @@ void Controller::run(std::stop_token stop) {
   Reconciler reconciler({client, events, log_, options_.cni_type});
   lease_.emplace(options_.lease, options_.instance);
   const Watches watches(access_, wakeup_);
-  log_.info("controller started", {{"cluster", access_.source}, {"type", options_.cni_type}});
   while (!stop.stop_requested()) {
     auto until = Steady::now() + Lease::kRenewal;
     if (keep_lease(client)) {
@@ -52,7 +51,6 @@ void Controller::run(std::stop_token stop) {
     if (wakeup_.wait_until(until, stop)) pause_for(kGather, stop);
   }
   release_lease();
-  log_.info("controller stopped");
 }
 
 // Whether this replica acts.
