@@ -4,6 +4,8 @@
 #include "common/text.h"
 #include "plugin/admin/argument_words.h"
 #include "plugin/admin/commands.h"
+#include "plugin/admin/doctor/doctor.h"
+#include "plugin/admin/report/inspect.h"
 #include "plugin/service/kubelet/pod_resources.h"
 #include "plugin/service/serve.h"
 
@@ -22,6 +24,31 @@ Result<DevicesInUse> ask_kubelet(const std::string& kubelet_root) {
   return list_pod_resources({.socket = pod_resources_socket(kubelet_root), .resources = {}});
 }
 
+// /inspect and /doctor beside the daemon's metrics: of what it serves, as `kubectl exec` would show it.
+Result<std::string> inspect_of_daemon(const ServeOptions& serves) {
+  InspectOptions options;
+  options.root = serves.root;
+  options.kubelet_root = serves.kubelet_root;
+  options.config_file = serves.config_file;
+  options.resource_prefix = serves.resource_prefix;
+  options.strict = serves.strict_config;
+  return inspect_page(options, ask_kubelet);
+}
+
+Result<std::string> doctor_of_daemon(const ServeOptions& serves) {
+  DoctorOptions options;
+  options.root = serves.root;
+  options.kubelet_root = serves.kubelet_root;
+  options.config_file = serves.config_file;
+  options.resource_prefix = serves.resource_prefix;
+  options.cni_bin_dir = serves.cni_bin_dir;
+  return doctor_page(options);
+}
+
+int serve_with_pages(const ServeOptions& options) {
+  return serve(options, {.inspect = inspect_of_daemon, .doctor = doctor_of_daemon});
+}
+
 // Of the first process, which is the daemon in its own container: `kubectl exec` runs beside it.
 std::vector<std::string> daemon_command_line() {
   const auto text = SysRoot("/").text("proc/1/cmdline");
@@ -32,7 +59,7 @@ std::vector<std::string> daemon_command_line() {
 
 int main(int argc, char** argv) {
   try {
-    Commands commands({.serve = serve, .ask_kubelet = ask_kubelet});
+    Commands commands({.serve = serve_with_pages, .ask_kubelet = ask_kubelet});
     return commands.run(read_arguments({argv, argv + argc}), daemon_command_line());
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "vfrail: %s\n", failure.what());

@@ -89,7 +89,8 @@ void define_serve(CLI::App* serve, ServeOptions& options) {
   serve->add_flag("--verbs-events", options.verbs_events,
                   "Open the ports' RDMA devices, to be notified of InfiniBand ports that go down or up");
   add_text(serve, "--metrics-address", options.metrics_address, "ADDRESS",
-           "Serve /metrics, /healthz and /readyz there: localhost:PORT, ADDRESS:PORT, unix:/PATH");
+           "Serve /metrics, /inspect, /doctor, /healthz and /readyz there: localhost:PORT, ADDRESS:PORT, "
+           "unix:/PATH");
   serve
       ->add_option("--metrics-max-series", options.metrics_max_series,
                    "How many series about single devices /metrics has at most; devices in use come first, "

@@ -214,16 +214,22 @@ Result<std::unique_ptr<Kernel>> open_kernel(const ServeOptions& options, Log& lo
 }
 
 // Null: no monitoring.
-Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& options, const Setup& setup,
+Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& options,
+                                                           const NodePages& pages, const Setup& setup,
                                                            bool uses_cdi, const Counters& counters,
                                                            LiveStatus& status, Log& log) {
   if (!setup.monitoring) return std::unique_ptr<MonitoringServer>();
+  const auto page = [&options](NodePage make) {
+    return make == nullptr ? MonitoringServer::MakePage() : [&options, make] { return make(options); };
+  };
   auto out = TRY(MonitoringServer::start({.address = setup.monitoring->address,
                                           .metrics = setup.monitoring->metrics,
                                           .sys = SysRoot(options.root),
                                           .kubelet_root = options.kubelet_root,
                                           .uses_cdi = uses_cdi,
-                                          .max_series = options.metrics_max_series},
+                                          .max_series = options.metrics_max_series,
+                                          .inspect = page(pages.inspect),
+                                          .doctor = page(pages.doctor)},
                                          counters, status, log));
   if (!setup.monitoring->metrics) {
     log.info("probes are served", {{"address", out->address().text()}});
@@ -236,7 +242,8 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
   return out;
 }
 
-Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals, Log& log) {
+Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, const UniqueFd& signals,
+             Log& log) {
   TRY(check_thread_room());
   const auto kernel = TRY(open_kernel(options, log));
   const SysRoot sys(options.root);
@@ -255,7 +262,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
   events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
   Counters counters;
   LiveStatus status;
-  const auto monitoring = TRY(start_monitoring(options, setup, use_cdi, counters, status, log));
+  const auto monitoring = TRY(start_monitoring(options, pages, setup, use_cdi, counters, status, log));
   const auto care_for_specs = [&](const DevicesInUse& in_use, const std::set<std::string>* there) {
     if (there != nullptr) {
       for (const std::string& name :
@@ -308,7 +315,7 @@ Result<> run(const ServeOptions& options, Setup& setup, const UniqueFd& signals,
 
 }  // namespace
 
-int serve(const ServeOptions& options) {
+int serve(const ServeOptions& options, const NodePages& pages) {
   say_why_it_ends();
   set_up_process();
   Log log;
@@ -324,7 +331,7 @@ int serve(const ServeOptions& options) {
   }
   for (const std::string& flag : options.ignored)
     log.info("flag has no effect here, the log goes to stderr", {{"flag", flag}});
-  if (const auto ran = run(options, *setup, *signals, log); !ran) {
+  if (const auto ran = run(options, pages, *setup, *signals, log); !ran) {
     log.error("cannot serve", {{"reason", ran.error().text}, {"id", ran.error().id_text()}});
     return 1;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/programs.h"
+#include "common/result.h"
 #include "plugin/device/config/config.h"
 #include "plugin/observe/metrics/metrics.h"
 
@@ -40,7 +41,16 @@ struct ServeOptions {
   std::vector<std::string> ignored;  // flags of the peers that have no effect here
 };
 
+// The JSON of a page about this node, which the administrator's commands make (plugin_admin), and serve
+// without them does not have.
+using NodePage = Result<std::string> (*)(const ServeOptions&);
+
+struct NodePages {
+  NodePage inspect = nullptr;  // null: the page is not served
+  NodePage doctor = nullptr;
+};
+
 // The exit code: 0 stopped by a signal, 1 failed, 2 the options or the configuration are wrong.
-int serve(const ServeOptions& options);
+int serve(const ServeOptions& options, const NodePages& pages = {});
 
 }  // namespace vfrail::plugin

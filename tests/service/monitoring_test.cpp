@@ -311,4 +311,40 @@ TEST_CASE("scrapes during changes of the inventory are consistent", "[threads]")
       [&] { return plugin.shows(R"(vfrail_devices{resource="nvidia.com/hostdev",state="healthy"} 8)"); }));
 }
 
+TEST_CASE("the node's reports are pages of JSON, and one that cannot be made says why") {
+  const IgbNode node;
+  const Counters counters;
+  LiveStatus status;
+  Log log;
+  (void)log.open_file("/dev/null");
+  const ListenAddress address = *parse_listen_address("unix:" + node.path("metrics.sock"));
+  const auto start = [&](bool metrics) {
+    return MonitoringServer::start(
+        {.address = address,
+         .metrics = metrics,
+         .sys = SysRoot(node.root()),
+         .kubelet_root = node.path("k"),
+         .inspect = [] { return Result<std::string>("{\"schema_version\": 2}\n"); },
+         .doctor =
+             [] {
+               return Result<std::string>(Error{Errc::system, 0, "scan of the node: EIO"});
+             }},
+        counters, status, log);
+  };
+  {
+    const auto server = start(true);
+    REQUIRE(server);
+    const HttpAnswer inspect = get(address, "/inspect");
+    CHECK(inspect.status == 200);
+    CHECK(inspect.body == "{\"schema_version\": 2}\n");
+    CHECK(inspect.head.find("application/json") != std::string::npos);
+    const HttpAnswer doctor = get(address, "/doctor");
+    CHECK(doctor.status == 503);
+    CHECK(doctor.body.find("scan of the node: EIO") == 0);
+  }
+  const auto probes_alone = start(false);
+  REQUIRE(probes_alone);
+  CHECK(get(address, "/inspect").status == 404);
+}
+
 }  // namespace vfrail::test

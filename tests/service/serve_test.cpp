@@ -1,4 +1,5 @@
 // `vfrail serve` as kubelet's node runs it: the real program on a fake node.
+#include "common/json.h"
 #include "common/unique_fd.h"
 #include "plugin/observe/metrics/listen_address.h"
 #include "tests/kubelet/test_kubelet.h"
@@ -308,6 +309,31 @@ TEST_CASE("serve has metrics at --metrics-address, in a form that promtool accep
   program.signal(SIGTERM);
   CHECK(program.wait(kDeadline) == 0);
   CHECK_FALSE(fs::exists(where->path));
+}
+
+TEST_CASE("serve has the reports of inspect and doctor beside its metrics") {
+  const IgbNode node;
+  node.fill();
+  TestKubelet kubelet(node.path("k"));
+  const auto where = parse_listen_address("unix:" + node.path("m.sock"));
+  REQUIRE(where);
+  const Program program(node, with(flags(node), {"--metrics-address", where->text()}));
+  REQUIRE(kubelet.wait_for(kHostdev, 8, kDeadline));
+  const HttpAnswer inspect = get(*where, "/inspect");
+  INFO(inspect.body);
+  CHECK(inspect.status == 200);
+  const auto report = Json::parse_object(inspect.body, 8 << 20);
+  REQUIRE(report);
+  REQUIRE(report->find("resources"));
+  REQUIRE(report->find("resources")->as_array()->size() == 1);
+  const Json& resource = report->find("resources")->as_array()->front();
+  CHECK(*resource.find("name")->as_text() == kHostdev);
+  CHECK(resource.find("devices")->as_array()->size() == 8);
+  const HttpAnswer doctor = get(*where, "/doctor");
+  CHECK(doctor.status == 200);
+  const auto checks = Json::parse_object(doctor.body, 8 << 20);
+  REQUIRE(checks);
+  CHECK_FALSE(checks->find("checks")->as_array()->empty());
 }
 
 TEST_CASE("an invalid --metrics-address, or one in use, stops serve with the reason") {

@@ -50,33 +50,51 @@ Json doctor_json(const std::vector<CheckReport>& reports) {
   return Json::object().set("schema_version", kSchemaVersion).set("checks", checks_json(reports));
 }
 
-int doctor(const DoctorOptions& options) {
-  // The checks that need none are of use without it: they are made, and the error is the last line.
-  std::optional<Result<Config>> config;
-  if (!options.config_file.empty())
-    config = load_config({.file = options.config_file, .default_prefix = options.resource_prefix});
-  const auto inventory = scan_root(options.root);
-  if (!inventory) {
-    return fail(kFailed, inventory.error());
-  }
-  auto dcb = open_dcb(options.root);
-  if (!dcb) return fail(kFailed, dcb.error());
+namespace {
+
+// No value: there is none to check.
+std::optional<Result<Config>> load_own_config(const DoctorOptions& options) {
+  if (options.config_file.empty()) return std::nullopt;
+  return load_config({.file = options.config_file, .default_prefix = options.resource_prefix});
+}
+
+Result<std::vector<CheckReport>> check_root(const DoctorOptions& options,
+                                            const std::optional<Result<Config>>& config) {
+  const auto inventory = TRY(scan_root(options.root));
+  auto dcb = TRY(open_dcb(options.root));
   const SysRoot sys(options.root);
   const SysRoot own;
-  const auto reports = check_node({.sys = sys,
-                                   .inventory = *inventory,
-                                   .kernel = is_live(options.root) ? own : sys,
-                                   .config = config && *config ? &**config : nullptr,
-                                   .read_dcb = *std::move(dcb),
-                                   .cni_state = cni_state_dir(options.root),
-                                   .kubelet_root = options.kubelet_root,
-                                   .cni_bin_dir = options.cni_bin_dir});
+  return check_node({.sys = sys,
+                     .inventory = inventory,
+                     .kernel = is_live(options.root) ? own : sys,
+                     .config = config && *config ? &**config : nullptr,
+                     .read_dcb = std::move(dcb),
+                     .cni_state = cni_state_dir(options.root),
+                     .kubelet_root = options.kubelet_root,
+                     .cni_bin_dir = options.cni_bin_dir});
+}
+
+std::string page_of(const std::vector<CheckReport>& reports) {
+  return well_formed(doctor_json(reports).pretty()) + "\n";
+}
+
+}  // namespace
+
+int doctor(const DoctorOptions& options) {
+  // The checks that need none are of use without it: they are made, and the error is the last line.
+  const auto config = load_own_config(options);
+  const auto made = check_root(options, config);
+  if (!made) return fail(kFailed, made.error());
+  const std::vector<CheckReport>& reports = *made;
   const CheckLayout layout{.all = options.all, .width = find_terminal().width};
-  std::cout << (options.json ? well_formed(doctor_json(reports).pretty()) + "\n"
-                             : render_checks(reports, layout));
+  std::cout << (options.json ? page_of(reports) : render_checks(reports, layout));
   std::cout.flush();
   if (config && !*config) return fail(kWrongConfig, config->error());
   return reaches(reports, options.fail_on) || !std::cout ? 1 : 0;
+}
+
+Result<std::string> doctor_page(const DoctorOptions& options) {
+  return page_of(TRY(check_root(options, load_own_config(options))));
 }
 
 }  // namespace vfrail::plugin

@@ -30,5 +30,8 @@ struct DoctorOptions {
 // Exit code: 0; 1: a finding of `fail_on` or worse, or the node cannot be read; 2: the configuration is
 // wrong.
 int doctor(const DoctorOptions& options);
+// What `-o json` prints, for a program that asks this one. With a configuration that is wrong the checks that
+// need none are in it.
+Result<std::string> doctor_page(const DoctorOptions& options);
 
 }  // namespace vfrail::plugin

@@ -88,27 +88,31 @@ std::string rendered(const InspectOptions& options, const NodeReport& report) {
       report, {.terminal = terminal, .headers = !options.no_headers, .filtered = !options.filter.empty()});
 }
 
-}  // namespace
+Result<> read_config(const InspectOptions& options, InspectFacts& facts) {
+  if (options.config_file.empty()) return {};
+  facts.config = TRY(load_config({options.config_file, options.resource_prefix, options.strict}));
+  facts.config_file = options.config_file;
+  return {};
+}
 
-int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
-  InspectFacts facts;
-  if (!options.config_file.empty()) {
-    auto loaded = load_config({options.config_file, options.resource_prefix, options.strict});
-    if (!loaded) return fail(kWrongConfig, loaded.error());
-    facts.config_file = options.config_file;
-    facts.config = *std::move(loaded);
-  }
-  auto inventory = scan_root(options.root);
-  if (!inventory) return fail(kFailed, inventory.error());
-  const SysRoot sys(options.root);
-  facts.inventory = *std::move(inventory);
+Result<> read_facts(const InspectOptions& options, const AskKubelet& ask_kubelet, InspectFacts& facts) {
+  facts.inventory = TRY(scan_root(options.root));
   if (facts.config) facts.pools = match(*facts.config, facts.inventory);
-  facts.hardware = read_hardware(sys, pci_ids_files(options.root), facts.inventory);
+  facts.hardware = read_hardware(SysRoot(options.root), pci_ids_files(options.root), facts.inventory);
   facts.pods = find_pods({options.root, options.kubelet_root, ask_kubelet}, facts.pools, facts.inventory,
                          facts.warnings);
   find_warnings(options.root, facts);
   if (options.explain)
     facts.traces = trace_selection(facts.config.value_or(Config()), facts.inventory, facts.pools);
+  return {};
+}
+
+}  // namespace
+
+int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
+  InspectFacts facts;
+  if (const auto read = read_config(options, facts); !read) return fail(kWrongConfig, read.error());
+  if (const auto read = read_facts(options, ask_kubelet, facts); !read) return fail(kFailed, read.error());
   NodeReport report = make_report(facts);
   if (const auto found = apply(options.filter, report); !found) return fail(kFailed, found.error());
   const int answered = answer(rendered(options, report));
@@ -116,6 +120,15 @@ int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet) {
     std::cerr << "error: " << escaped(device.id + " cannot be read: " + device.reason) << " ["
               << id_text(ErrorId::device_not_read) << "]\n";
   return facts.inventory.unread.empty() ? answered : kFailed;
+}
+
+Result<std::string> inspect_page(const InspectOptions& options, const AskKubelet& ask_kubelet) {
+  InspectFacts facts;
+  TRY(read_config(options, facts));
+  TRY(read_facts(options, ask_kubelet, facts));
+  InspectOptions as_json = options;
+  as_json.output = InspectOptions::Output::json;
+  return rendered(as_json, make_report(facts));
 }
 
 int capture(const CaptureOptions& options) {

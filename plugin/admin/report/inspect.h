@@ -35,6 +35,9 @@ struct InspectOptions {
 // Exit code: 0 done, 1 the node or one of its devices cannot be read, 2 the configuration is wrong.
 int inspect(const InspectOptions& options, const AskKubelet& ask_kubelet);
 
+// What `-o json` prints, for a program that asks this one. An unread device is in it, and no error.
+Result<std::string> inspect_page(const InspectOptions& options, const AskKubelet& ask_kubelet);
+
 struct CaptureOptions {
   std::string root = "/";
   std::string folder;

@@ -86,7 +86,7 @@ struct ClusterFacts {
 };
 
 ClusterNode read_cluster_node(const Json& node);
-// No value: it requests no extended resource, is on no network of Multus and is none of vfrail's.
+// No value: it requests no extended resource, has no network of Multus and is not a pod of vfrail.
 std::optional<ClusterPod> read_cluster_pod(const Json& pod);
 ClusterNetwork read_cluster_network(const Json& network);
 AddressPool read_address_pool(const Json& pool);

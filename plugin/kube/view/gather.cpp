@@ -100,7 +100,7 @@ Result<Json> ask_node(const ClusterReader& reader, const ClusterPod& pod, Gather
   if (!text && text.error().sys == 403)
     return Error{Errc::denied, 0, "no right to ask it, which takes get on pods/proxy: " + text.error().text};
   if (!text) return std::move(text.error()).in("no answer");
-  return TRY(Json::parse_object(*text, kMaxPageBytes), "its answer is no page of vfrail");
+  return TRY(Json::parse_object(*text, kMaxPageBytes), "its answer is not a page of vfrail");
 }
 
 // Each worker takes the next node that none has asked.

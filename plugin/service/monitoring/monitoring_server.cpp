@@ -17,6 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kJsonType = "application/json";
 // A scan of a thousand functions of a slow machine takes a second; nothing else holds the owner thread.
 constexpr milliseconds kMaxHeartbeatAge{30'000};
 // A scrape goes on without kubelet's answer. Prometheus waits 10 s by default.
@@ -31,6 +32,12 @@ Result<std::unique_ptr<MonitoringServer>> MonitoringServer::start(Options option
   HttpServer::Pages pages{{"/healthz", {.answer = [&self] { return self.health(); }}},
                           {"/readyz", {.answer = [&self] { return self.readiness(); }}}};
   if (self.options_.metrics) pages["/metrics"] = {.answer = [&self] { return self.metrics(); }, .slow = true};
+  const auto add = [&](const char* path, const MakePage& make) {
+    if (self.options_.metrics && make)
+      pages[path] = {.answer = [&self, &make] { return self.node_page(make); }, .slow = true};
+  };
+  add("/inspect", self.options_.inspect);
+  add("/doctor", self.options_.doctor);
   const char* option = self.options_.metrics ? "--metrics-address" : "--probe-address";
   out->server_ = TRY(HttpServer::start(self.options_.address, std::move(pages)), option);
   return out;
@@ -72,6 +79,17 @@ HttpReply MonitoringServer::metrics() {
                               options_.max_series);
   }
   // The counters of a thousand devices are several times their text.
+  ::malloc_trim(0);
+  return out;
+}
+
+HttpReply MonitoringServer::node_page(const MakePage& make) const {
+  HttpReply out;
+  if (auto made = make(); made)
+    out = {.status = 200, .content_type = kJsonType, .body = *std::move(made)};
+  else
+    out = {.status = 503, .body = made.error().text_with_id() + "\n"};
+  // As a scan: it needs several times what stays.
   ::malloc_trim(0);
   return out;
 }

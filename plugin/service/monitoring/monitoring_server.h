@@ -1,6 +1,6 @@
-// MonitoringServer: what `vfrail serve` shows at --metrics-address: /metrics, /healthz and /readyz, and
-// without the first at --probe-address. Reads what others publish and count, and asks the kernel and kubelet;
-// changes nothing.
+// MonitoringServer: what `vfrail serve` shows at --metrics-address: /metrics, /inspect, /doctor, /healthz and
+// /readyz, and the last two alone at --probe-address. Reads what others publish and count, and asks the
+// kernel and kubelet; changes nothing.
 #pragma once
 
 #include "common/log.h"
@@ -14,6 +14,7 @@
 #include "plugin/service/monitoring/http_server.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,7 @@ namespace vfrail::plugin {
 
 class MonitoringServer {
  public:
+  using MakePage = std::function<Result<std::string>()>;  // a text of JSON
   struct Options {
     ListenAddress address;
     bool metrics = true;  // false: /healthz and /readyz alone
@@ -28,6 +30,9 @@ class MonitoringServer {
     std::string kubelet_root;
     bool uses_cdi = false;
     size_t max_series = kMaxDeviceSeries;  // about single devices
+    // Of the node; empty: there is no such page. Each is called by a thread of its own.
+    MakePage inspect = {};
+    MakePage doctor = {};
   };
 
   // `counters`, `status` and `log` outlive it.
@@ -42,6 +47,7 @@ class MonitoringServer {
   MonitoringServer(Options options, const Counters& counters, LiveStatus& status, Log& log)
       : options_(std::move(options)), counters_(counters), status_(status), log_(log) {}
   HttpReply metrics();
+  HttpReply node_page(const MakePage& make) const;
   HttpReply health() const;
   HttpReply readiness() const;
   bool ask_kubelet(const NodeStatus& status);

@@ -118,7 +118,7 @@ TEST_CASE("a node that does not answer, or answers something else, is a gap besi
   REQUIRE(facts.gaps.size() == 3);
   CHECK(facts.gaps[0].what == "node-0");
   CHECK(facts.gaps[0].why.find("no answer: ") == 0);
-  CHECK(facts.gaps[1].why.find("its answer is no page of vfrail: ") == 0);
+  CHECK(facts.gaps[1].why.find("its answer is not a page of vfrail: ") == 0);
   CHECK(facts.gaps[2].why.find("its vfrail is of a version without this page: ") == 0);
 }
 
