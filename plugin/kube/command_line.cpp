@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "common/terminal.h"
 #include "common/text.h"
-#include "plugin/kube/client/cluster_access.h"
+#include "plugin/kube/access/cluster_access.h"
 #include "plugin/kube/controller/controller.h"
 #include "plugin/kube/fabric/fabric_test.h"
 #include "plugin/kube/until_signal.h"

@@ -2,7 +2,7 @@
 // cut, is silent, shows another certificate. It listens on 127.0.0.1 and [::1]; a thread for each connection.
 #pragma once
 
-#include "plugin/kube/client/cluster_access.h"
+#include "plugin/kube/access/cluster_access.h"
 
 #include <atomic>
 #include <functional>

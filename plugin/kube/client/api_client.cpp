@@ -49,13 +49,13 @@ std::string list_metadata(const Json& list, std::string_view key) {
 // Objects in a list are without kind and apiVersion.
 Result<> each_item(Json& list, const ResourceType& type, const std::function<void(Json&&)>& each) {
   Json::Object* fields = list.as_object();
-  if (fields == nullptr) return Error{Errc::protocol, 0, "the list is no object"};
+  if (fields == nullptr) return Error{Errc::protocol, 0, "the list: must be an object"};
   for (auto& [key, value] : *fields) {
     if (key != "items") continue;
     if (value.is_null()) return {};
     if (value.as_array() == nullptr) return Error{Errc::protocol, 0, "items of the list: must be a list"};
     for (Json& item : *value.as_array()) {
-      if (item.as_object() == nullptr) return Error{Errc::protocol, 0, "an item of the list is no object"};
+      if (item.as_object() == nullptr) return Error{Errc::protocol, 0, "items of the list: must be objects"};
       if (item.find("kind") == nullptr) item.set("kind", std::string(type.kind));
       if (item.find("apiVersion") == nullptr) item.set("apiVersion", type.api_version());
       each(std::move(item));
@@ -148,7 +148,9 @@ Result<ApiClient::Answer> ApiClient::send(const Request& request) {
   bool renewed = false;
   for (int retries = 0;;) {
     const HttpHead head = TRY(begin(request));
-    Answer out{head.status, TRY(read_body(request.limit, request.title()))};
+    Answer out;
+    out.status = head.status;
+    out.body = TRY(read_body(request.limit, request.title()));
     if (head.status == 401 && !renewed) {
       renewed = true;
       credentials_->refused();

@@ -5,7 +5,7 @@
 
 #include "common/json.h"
 #include "common/result.h"
-#include "plugin/kube/client/cluster_access.h"
+#include "plugin/kube/access/cluster_access.h"
 #include "plugin/kube/client/resource_type.h"
 #include "plugin/kube/client/watch_lines.h"
 
@@ -42,7 +42,7 @@ struct ApiCounts {
   uint64_t bytes_received = 0;  // bodies
 };
 
-// Of an answer that is no success: the Error's `sys` is the HTTP status, and its code
+// Of an answer that is not a success: the Error's `sys` is the HTTP status, and its code
 // 400, 405, 415, 422 invalid; 401, 403 denied; 404 not_found; 409 exists or busy (a conflict); 410 not_yet
 // (list again); 429, 503 busy; other peer. Its text names verb, path, status and the server's message.
 class ApiClient {

@@ -3,7 +3,7 @@
 #include "common/files.h"
 #include "common/json.h"
 #include "common/text.h"
-#include "plugin/kube/client/exec_plugin.h"
+#include "plugin/kube/access/exec_plugin.h"
 
 namespace vfrail::kube {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/result.h"
-#include "plugin/kube/client/cluster_access.h"
+#include "plugin/kube/access/cluster_access.h"
 #include "plugin/kube/client/connection.h"
 
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "plugin/kube/client/event_recorder.h"
 
 #include "common/text.h"
-#include "plugin/kube/client/api_time.h"
+#include "plugin/kube/access/api_time.h"
 
 #include <cstdio>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "plugin/kube/client/lease.h"
 
-#include "plugin/kube/client/api_time.h"
+#include "plugin/kube/access/api_time.h"
 
 #include <utility>
 

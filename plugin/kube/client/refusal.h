@@ -1,4 +1,4 @@
-// What an answer of the API server that is no success means, as an Error. Pure.
+// What an answer of the API server that is not a success means, as an Error. Pure.
 #pragma once
 
 #include "common/json.h"

@@ -16,8 +16,8 @@ class WatchLines {
   static constexpr size_t kMaxEventBytes = 16 << 20;
   using Event = std::function<Result<>(std::string_view type, Json&& object)>;
 
-  // Calls `event` for each line that has become whole. Errc::protocol for what is no event, or too long; an
-  // error of `event` is returned and ends the reading.
+  // Calls `event` for each line that has become whole. Errc::protocol for what is not an event, or too long;
+  // an error of `event` is returned and ends the reading.
   Result<> add(std::string_view piece, const Event& event);
   // Whether the end of the stream is in the middle of an event.
   bool is_cut() const { return !rest_.empty(); }

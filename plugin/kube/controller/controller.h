@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/log.h"
-#include "plugin/kube/client/cluster_access.h"
+#include "plugin/kube/access/cluster_access.h"
 #include "plugin/kube/client/lease.h"
 #include "plugin/kube/client/object_watch.h"
 #include "plugin/kube/controller/watched_objects.h"

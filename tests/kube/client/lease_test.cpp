@@ -1,7 +1,7 @@
 // plugin/kube/client/lease.h and event_recorder.h, against a server that keeps one object.
 #include "plugin/kube/client/lease.h"
 
-#include "plugin/kube/client/api_time.h"
+#include "plugin/kube/access/api_time.h"
 #include "plugin/kube/client/event_recorder.h"
 #include "tests/kube/api_server.h"
 

@@ -1,9 +1,9 @@
-#include "plugin/kube/client/cluster_access.h"
+#include "plugin/kube/access/cluster_access.h"
 
 #include "common/files.h"
 #include "common/text.h"
 #include "plugin/documents/yaml.h"
-#include "plugin/kube/client/kubeconfig.h"
+#include "plugin/kube/access/kubeconfig.h"
 
 #include <cerrno>
 #include <optional>
@@ -24,7 +24,7 @@ Result<std::optional<KubeconfigFile>> read_one(const std::string& path) {
   auto documents = TRY(plugin::read_yaml(text), path);
   if (documents.empty() || documents.front().is_null()) return std::optional<KubeconfigFile>();
   if (documents.size() > 1 || documents.front().as_object() == nullptr)
-    return Error{Errc::invalid, 0, path + ": is no kubeconfig: it must be one object of YAML or JSON"};
+    return Error{Errc::invalid, 0, path + ": not a kubeconfig, which is one object of YAML or JSON"};
   return std::optional(KubeconfigFile{path, std::move(documents.front())});
 }
 
@@ -46,7 +46,7 @@ Result<ClusterAccess> access_in_pod(const AccessOptions& options) {
   if (out.host.empty() || !port || *port == 0 || *port > 65535)
     return Error{
         Errc::not_found, 0,
-        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no pod of Kubernetes"};
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is not a pod of Kubernetes"};
   out.port = static_cast<uint16_t>(*port);
   out.verified_name = out.host;
   out.authority.file = options.service_account + "/ca.crt";

@@ -1,7 +1,7 @@
-// plugin/kube/client/cluster_access.h: where the API server is, and who asks.
+// plugin/kube/access/cluster_access.h: where the API server is, and who asks.
 #include "common/files.h"
-#include "plugin/kube/client/cluster_access.h"
-#include "plugin/kube/client/server_url.h"
+#include "plugin/kube/access/cluster_access.h"
+#include "plugin/kube/access/server_url.h"
 #include "tests/support/temp_dir.h"
 
 #include <map>
@@ -137,7 +137,7 @@ TEST_CASE("What a kubeconfig has wrong is named with its file") {
              Catch::Contains("proxy-url"));
   CHECK_THAT(fails(replaced(kConfig, ", client-key-data: S0VZ", "")), Catch::Contains("go together"));
   CHECK_THAT(fails(replaced(kConfig, "Q0VSVA==", "Q0VS*A==")), Catch::Contains("must be base64"));
-  CHECK_THAT(fails("[1, 2]"), Catch::Contains("is no kubeconfig"));
+  CHECK_THAT(fails("[1, 2]"), Catch::Contains("not a kubeconfig"));
   CHECK_THAT(fails("current-context: {\n"), Catch::Contains(folder.path("config")));
 }
 

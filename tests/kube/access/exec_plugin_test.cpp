@@ -1,5 +1,5 @@
-// plugin/kube/client/exec_plugin.h: credential plugins of kubeconfigs, with scripts in their place.
-#include "plugin/kube/client/exec_plugin.h"
+// plugin/kube/access/exec_plugin.h: credential plugins of kubeconfigs, with scripts in their place.
+#include "plugin/kube/access/exec_plugin.h"
 
 #include "common/files.h"
 #include "plugin/kube/client/credentials.h"

@@ -1,9 +1,9 @@
-#include "plugin/kube/client/exec_plugin.h"
+#include "plugin/kube/access/exec_plugin.h"
 
 #include "common/files.h"
 #include "common/json.h"
 #include "common/unique_fd.h"
-#include "plugin/kube/client/api_time.h"
+#include "plugin/kube/access/api_time.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -119,7 +119,7 @@ Result<ExecCredential> read_exec_credential(std::string_view output, const std::
   if (expires) {
     out.expires = parse_api_time(*expires);
     if (!out.expires)
-      return inner.error("expirationTimestamp", "\"" + *expires + "\" is no time of RFC 3339");
+      return inner.error("expirationTimestamp", "\"" + *expires + "\" is not a time of RFC 3339");
   }
   return out;
 }

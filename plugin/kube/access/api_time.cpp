@@ -1,4 +1,4 @@
-#include "plugin/kube/client/api_time.h"
+#include "plugin/kube/access/api_time.h"
 
 #include <algorithm>
 #include <cctype>

@@ -3,7 +3,7 @@
 
 #include "common/json.h"
 #include "common/result.h"
-#include "plugin/kube/client/cluster_access.h"
+#include "plugin/kube/access/cluster_access.h"
 
 #include <string>
 #include <vector>

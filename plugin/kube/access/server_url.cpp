@@ -1,4 +1,4 @@
-#include "plugin/kube/client/server_url.h"
+#include "plugin/kube/access/server_url.h"
 
 #include "common/text.h"
 
@@ -52,7 +52,7 @@ Result<ServerUrl> parse_server_url(std::string_view text) {
     port = rest.substr(colon);
   }
   if (!is_host(out.host)) return not_an_url(text, "no name or address of a host");
-  if (!is_path(out.path)) return not_an_url(text, "a path that is none of a URL");
+  if (!is_path(out.path)) return not_an_url(text, "a path that a URL cannot have");
   if (port.empty()) return out;
   const auto number = port.front() == ':' ? parse_decimal(port.substr(1)) : std::nullopt;
   if (!number || *number == 0 || *number > 65535) return not_an_url(text, "the port must be 1 to 65535");

@@ -1,8 +1,8 @@
-#include "plugin/kube/client/kubeconfig.h"
+#include "plugin/kube/access/kubeconfig.h"
 
 #include "common/base64.h"
 #include "common/text.h"
-#include "plugin/kube/client/server_url.h"
+#include "plugin/kube/access/server_url.h"
 
 #include <optional>
 
@@ -63,7 +63,9 @@ Result<Material> read_material(ObjectReader& reader, const std::string& file, co
     if (!text) return reader.error(key + "-data", "must be base64");
     return Material{{}, *std::move(text)};
   }
-  return Material{in_folder_of(file, TRY(reader.text(key)).value_or("")), {}};
+  Material out;
+  out.file = in_folder_of(file, TRY(reader.text(key)).value_or(""));
+  return out;
 }
 
 Result<> read_cluster(const Entry& entry, ClusterAccess& out) {
