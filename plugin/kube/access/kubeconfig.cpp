@@ -2,6 +2,7 @@
 
 #include "common/base64.h"
 #include "common/text.h"
+#include "plugin/kube/access/fields.h"
 #include "plugin/kube/access/server_url.h"
 
 #include <optional>
@@ -17,12 +18,6 @@ struct Entry {
   std::string title;  // "user admin in /root/.kube/config"
 };
 
-std::string field_text(const Json& object, std::string_view key) {
-  const Json* value = object.find(key);
-  const std::string* text = value == nullptr ? nullptr : value->as_text();
-  return text == nullptr ? std::string() : *text;
-}
-
 std::string names_of(const std::vector<KubeconfigFile>& files) {
   std::vector<std::string> names;
   for (const KubeconfigFile& file : files) names.push_back(file.path);
@@ -36,7 +31,7 @@ Result<Entry> find_entry(const std::vector<KubeconfigFile>& files, std::string_v
     const Json::Array* all = entries == nullptr ? nullptr : entries->as_array();
     if (all == nullptr) continue;
     for (const Json& entry : *all) {
-      if (field_text(entry, "name") != name) continue;
+      if (text_at(entry, {"name"}) != name) continue;
       const Json* value = entry.find(key);
       std::string title = std::string(key) + " " + name + " in " + file.path;
       if (value == nullptr || value->as_object() == nullptr)
@@ -103,7 +98,7 @@ Result<ExecPlugin> read_exec(const Json::Object& value, const std::string& file)
   const Json::Array* variables = TRY(reader.array("env"));
   if (variables == nullptr) return out;
   for (const Json& variable : *variables)
-    out.environment.emplace_back(field_text(variable, "name"), field_text(variable, "value"));
+    out.environment.emplace_back(text_at(variable, {"name"}), text_at(variable, {"value"}));
   return out;
 }
 
@@ -131,7 +126,7 @@ Result<> read_user(const Entry& entry, ClusterAccess& out) {
 Result<ClusterAccess> read_kubeconfig(const std::vector<KubeconfigFile>& files, const std::string& context) {
   std::string wanted = context;
   for (const KubeconfigFile& file : files) {
-    if (wanted.empty()) wanted = field_text(file.value, "current-context");
+    if (wanted.empty()) wanted = text_at(file.value, {"current-context"});
   }
   if (wanted.empty())
     return Error{

@@ -1,5 +1,6 @@
 #include "plugin/kube/client/api_client.h"
 
+#include "plugin/kube/access/fields.h"
 #include "plugin/kube/client/connection.h"
 #include "plugin/kube/client/credentials.h"
 #include "plugin/kube/client/pause.h"
@@ -37,13 +38,6 @@ std::string query_of(const Selectors& selectors) {
   if (!selectors.labels.empty()) out += "&labelSelector=" + url_escape(selectors.labels);
   if (!selectors.fields.empty()) out += "&fieldSelector=" + url_escape(selectors.fields);
   return out;
-}
-
-std::string list_metadata(const Json& list, std::string_view key) {
-  const Json* metadata = list.find("metadata");
-  const Json* value = metadata == nullptr ? nullptr : metadata->find(key);
-  const std::string* text = value == nullptr ? nullptr : value->as_text();
-  return text == nullptr ? std::string() : *text;
 }
 
 // Objects in a list are without kind and apiVersion.
@@ -195,8 +189,8 @@ Result<std::string> ApiClient::list(const ResourceType& type, const std::string&
     }
     if (!list) return list.error();
     TRY(each_item(*list, type, each), request.title());
-    next = list_metadata(*list, "continue");
-    if (next.empty()) return list_metadata(*list, "resourceVersion");
+    next = text_at(*list, {"metadata", "continue"});
+    if (next.empty()) return text_at(*list, {"metadata", "resourceVersion"});
   }
   return Error{Errc::protocol, 0, "GET " + path_of(type, {name_space, ""}) + ": the list does not end"};
 }

@@ -2,6 +2,7 @@
 
 #include "common/text.h"
 #include "plugin/kube/access/api_time.h"
+#include "plugin/kube/access/fields.h"
 
 #include <cstdio>
 #include <utility>
@@ -18,17 +19,11 @@ constexpr std::chrono::minutes kRepeat{5};
 // Of what is remembered; the oldest are forgotten then, and may be said again.
 constexpr size_t kMaxRecent = 1'000;
 
-std::string text_of(const Json& object, std::string_view key) {
-  const Json* value = object.find(key);
-  const std::string* text = value == nullptr ? nullptr : value->as_text();
-  return text == nullptr ? std::string() : *text;
-}
-
 Json reference_to(const Json& object) {
   Json out = Json::object();
   const ObjectName name = name_of(object);
-  out.set("apiVersion", text_of(object, "apiVersion"));
-  out.set("kind", text_of(object, "kind"));
+  out.set("apiVersion", text_at(object, {"apiVersion"}));
+  out.set("kind", text_at(object, {"kind"}));
   out.set("name", name.name);
   if (!name.name_space.empty()) out.set("namespace", name.name_space);
   out.set("uid", uid_of(object));

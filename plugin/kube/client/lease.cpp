@@ -1,6 +1,7 @@
 #include "plugin/kube/client/lease.h"
 
 #include "plugin/kube/access/api_time.h"
+#include "plugin/kube/access/fields.h"
 
 #include <utility>
 
@@ -14,16 +15,10 @@ Json spec_of(const Json& lease) {
   return spec != nullptr && spec->as_object() != nullptr ? *spec : Json::object();
 }
 
-std::string holder_of(const Json& lease) {
-  const Json spec = spec_of(lease);
-  const Json* holder = spec.find("holderIdentity");
-  const std::string* text = holder == nullptr ? nullptr : holder->as_text();
-  return text == nullptr ? std::string() : *text;
-}
+std::string holder_of(const Json& lease) { return text_at(lease, {"spec", "holderIdentity"}); }
 
 int64_t transitions_of(const Json& lease) {
-  const Json spec = spec_of(lease);
-  const Json* count = spec.find("leaseTransitions");
+  const Json* count = value_at(lease, {"spec", "leaseTransitions"});
   const int64_t* number = count == nullptr ? nullptr : count->as_int();
   return number == nullptr ? 0 : *number;
 }

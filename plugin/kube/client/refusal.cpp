@@ -1,7 +1,7 @@
 #include "plugin/kube/client/refusal.h"
 
-#include "common/errors/error_id.h"
 #include "common/text.h"
+#include "plugin/kube/access/fields.h"
 
 namespace vfrail::kube {
 
@@ -52,12 +52,6 @@ const char* meaning_of(unsigned status) {
   }
 }
 
-std::string text_of(const Json& status, std::string_view key) {
-  const Json* value = status.find(key);
-  const std::string* text = value == nullptr ? nullptr : value->as_text();
-  return text == nullptr ? std::string() : *text;
-}
-
 Error make_error(const std::string& what, unsigned status, std::string_view reason, std::string message) {
   std::string text = what + ": " + std::to_string(status);
   const char* meaning = meaning_of(status);
@@ -70,8 +64,8 @@ Error make_error(const std::string& what, unsigned status, std::string_view reas
 
 Error refusal(const std::string& what, unsigned status, std::string_view body) {
   const auto parsed = Json::parse(body);
-  if (parsed && text_of(*parsed, "kind") == "Status")
-    return make_error(what, status, text_of(*parsed, "reason"), text_of(*parsed, "message"));
+  if (parsed && text_at(*parsed, {"kind"}) == "Status")
+    return make_error(what, status, text_at(*parsed, {"reason"}), text_at(*parsed, {"message"}));
   std::string beginning;
   for (const char c : body.substr(0, kMaxBodyInMessage)) beginning += c == '\n' || c == '\r' ? ' ' : c;
   return make_error(what, status, "", beginning);
@@ -81,8 +75,8 @@ Error refusal_of_event(const std::string& what, const Json& status) {
   const Json* code = status.find("code");
   const int64_t* number = code == nullptr ? nullptr : code->as_int();
   const bool valid = number != nullptr && *number >= 400 && *number <= 599;
-  return make_error(what, valid ? static_cast<unsigned>(*number) : 500, text_of(status, "reason"),
-                    text_of(status, "message"));
+  return make_error(what, valid ? static_cast<unsigned>(*number) : 500, text_at(status, {"reason"}),
+                    text_at(status, {"message"}));
 }
 
 }  // namespace vfrail::kube

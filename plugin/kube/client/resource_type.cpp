@@ -1,21 +1,10 @@
 #include "plugin/kube/client/resource_type.h"
 
-#include "common/text.h"
+#include "plugin/kube/access/fields.h"
 
 #include <cctype>
 
 namespace vfrail::kube {
-
-namespace {
-
-std::string metadata_text(const Json& object, std::string_view key) {
-  const Json* metadata = object.find("metadata");
-  const Json* value = metadata == nullptr ? nullptr : metadata->find(key);
-  const std::string* text = value == nullptr ? nullptr : value->as_text();
-  return text == nullptr ? std::string() : *text;
-}
-
-}  // namespace
 
 std::string ResourceType::api_version() const {
   return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
@@ -24,12 +13,12 @@ std::string ResourceType::api_version() const {
 std::string ObjectName::text() const { return name_space.empty() ? name : name_space + "/" + name; }
 
 ObjectName name_of(const Json& object) {
-  return {metadata_text(object, "namespace"), metadata_text(object, "name")};
+  return {text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
 }
 
-std::string uid_of(const Json& object) { return metadata_text(object, "uid"); }
+std::string uid_of(const Json& object) { return text_at(object, {"metadata", "uid"}); }
 
-std::string version_of(const Json& object) { return metadata_text(object, "resourceVersion"); }
+std::string version_of(const Json& object) { return text_at(object, {"metadata", "resourceVersion"}); }
 
 std::string url_escape(std::string_view text) {
   static constexpr char kDigits[] = "0123456789ABCDEF";

@@ -2,6 +2,7 @@
 
 #include "common/text.h"
 #include "plugin/documents/documents.h"
+#include "plugin/kube/access/fields.h"
 #include "plugin/kube/controller/network_definition.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ bool operator_wrote_status(const Json& network) {
   const Json* states = find_below(network, "status.appliedStates");
   if (states == nullptr || states->as_array() == nullptr) return false;
   return std::any_of(states->as_array()->begin(), states->as_array()->end(),
-                     [](const Json& state) { return text_at(state, "name") == kOperatorState; });
+                     [](const Json& state) { return text_at(state, {"name"}) == kOperatorState; });
 }
 
 // metadata.generation is a number.
@@ -257,7 +258,7 @@ std::vector<const Json*> concerning(const ObjectWatch::Objects& definitions, con
 
 std::optional<Json> status_of_failure(const Json& network, const std::string& reason) {
   const Json status =
-      make_status({kNotReady, "", reason}, text_at(network, "status.hostDeviceNetworkAttachmentDef"));
+      make_status({kNotReady, "", reason}, text_at(network, {"status", "hostDeviceNetworkAttachmentDef"}));
   return has_status(network, status) ? std::nullopt : std::optional(status);
 }
 

@@ -1,6 +1,7 @@
 #include "plugin/kube/controller/network_definition.h"
 
 #include "plugin/documents/network.h"
+#include "plugin/kube/access/fields.h"
 
 #include <algorithm>
 
@@ -64,13 +65,6 @@ const Json* controlling_owner(const Json& object) {
   return nullptr;
 }
 
-// Keys of labels and annotations have dots.
-std::string metadata_text(const Json& object, const char* map, const char* key) {
-  const Json* texts = find_below(object, std::string("metadata.") + map);
-  const Json* text = texts == nullptr ? nullptr : texts->find(key);
-  return text == nullptr || text->as_text() == nullptr ? "" : *text->as_text();
-}
-
 bool has_metadata(const Json& object, const char* map, const char* key) {
   const Json* texts = find_below(object, std::string("metadata.") + map);
   return texts != nullptr && texts->find(key) != nullptr;
@@ -85,13 +79,8 @@ bool has_owner(const Json& stored, const Json& wanted) {
 
 }  // namespace
 
-std::string text_at(const Json& value, std::string_view keys) {
-  const Json* at = find_below(value, keys);
-  return at == nullptr || at->as_text() == nullptr ? "" : *at->as_text();
-}
-
 ObjectName definition_name(const Json& network) {
-  return {text_at(network, "spec.networkNamespace"), name_of(network).name};
+  return {text_at(network, {"spec", "networkNamespace"}), name_of(network).name};
 }
 
 Result<WantedDefinition> wanted_definition(const Json& network, const std::string& cni_type) {
@@ -115,12 +104,12 @@ Result<WantedDefinition> wanted_definition(const Json& network, const std::strin
 
 std::string controlled_by(const Json& definition) {
   const Json* owner = controlling_owner(definition);
-  return owner == nullptr ? "" : text_at(*owner, "kind") + " " + text_at(*owner, "name");
+  return owner == nullptr ? "" : text_at(*owner, {"kind"}) + " " + text_at(*owner, {"name"});
 }
 
 bool is_controlled_by(const Json& definition, const std::string& uid) {
   const Json* owner = controlling_owner(definition);
-  return owner != nullptr && !uid.empty() && text_at(*owner, "uid") == uid;
+  return owner != nullptr && !uid.empty() && text_at(*owner, {"uid"}) == uid;
 }
 
 bool is_of_operator(const Json& definition) {
@@ -129,18 +118,21 @@ bool is_of_operator(const Json& definition) {
 }
 
 bool has_our_label(const Json& definition) {
-  return metadata_text(definition, "labels", kManagedBy) == kManagedByUs;
+  return text_at(definition, {"metadata", "labels", kManagedBy}) == kManagedByUs;
 }
 
-bool is_being_deleted(const Json& object) { return !text_at(object, "metadata.deletionTimestamp").empty(); }
+bool is_being_deleted(const Json& object) {
+  return !text_at(object, {"metadata", "deletionTimestamp"}).empty();
+}
 
 std::vector<std::string> differences(const Json& stored, const WantedDefinition& wanted) {
   std::vector<std::string> out;
   if (!has_our_label(stored)) out.push_back(std::string("the label ") + kManagedBy);
-  if (metadata_text(stored, "annotations", kResourceAnnotation) != wanted.resource)
+  if (text_at(stored, {"metadata", "annotations", kResourceAnnotation}) != wanted.resource)
     out.push_back(std::string("the annotation ") + kResourceAnnotation);
   if (!has_owner(stored, owners_of(wanted.fields).front())) out.push_back("metadata.ownerReferences");
-  if (text_at(stored, "spec.config") != text_at(wanted.fields, "spec.config")) out.push_back("spec.config");
+  if (text_at(stored, {"spec", "config"}) != text_at(wanted.fields, {"spec", "config"}))
+    out.push_back("spec.config");
   return out;
 }
 

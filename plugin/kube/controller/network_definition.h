@@ -36,7 +36,4 @@ bool is_being_deleted(const Json& object);
 // The fields that are stored otherwise than `wanted` has them: "spec.config", "metadata.ownerReferences".
 std::vector<std::string> differences(const Json& stored, const WantedDefinition& wanted);
 
-// The text at "metadata.uid", or an empty one. `keys` have no '.'.
-std::string text_at(const Json& value, std::string_view keys);
-
 }  // namespace vfrail::kube

@@ -1,6 +1,7 @@
 #include "plugin/kube/controller/watched_objects.h"
 
 #include "plugin/documents/documents.h"
+#include "plugin/kube/access/fields.h"
 #include "plugin/kube/controller/network_definition.h"
 
 #include <array>
@@ -51,7 +52,7 @@ Json keep_of_node(Json&& node) {
 Json keep_of_namespace(Json&& name_space) {
   Json out;
   out.set("metadata", kept_metadata(name_space));
-  out.set("status", Json::object().set("phase", text_at(name_space, "status.phase")));
+  out.set("status", Json::object().set("phase", text_at(name_space, {"status", "phase"})));
   return out;
 }
 
@@ -66,7 +67,7 @@ ControllerFacts read_facts(const WatchedObjects& watched) {
   ControllerFacts out;
   out.has_definitions = watched.has_definitions;
   for (const auto& [name, object] : watched.namespaces) {
-    const bool ends = is_being_deleted(*object) || text_at(*object, "status.phase") == "Terminating";
+    const bool ends = is_being_deleted(*object) || text_at(*object, {"status", "phase"}) == "Terminating";
     out.namespaces[name.name] = ends ? NamespaceState::terminating : NamespaceState::active;
   }
   for (const auto& [name, node] : watched.nodes) {

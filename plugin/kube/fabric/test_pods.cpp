@@ -2,6 +2,7 @@
 
 #include "common/text.h"
 #include "plugin/admin/advise/pod_parts.h"
+#include "plugin/kube/access/fields.h"
 
 #include <algorithm>
 
@@ -11,27 +12,6 @@ namespace {
 
 constexpr int kLifeSeconds = 3600;
 constexpr const char* kResourceAnnotation = "k8s.v1.cni.cncf.io/resourceName";
-
-const Json* find_path(const Json& value, std::initializer_list<std::string_view> keys) {
-  const Json* at = &value;
-  for (const std::string_view key : keys) {
-    if (at == nullptr) return nullptr;
-    at = at->find(key);
-  }
-  return at;
-}
-
-std::string text_at(const Json& value, std::initializer_list<std::string_view> keys) {
-  const Json* there = find_path(value, keys);
-  const std::string* text = there == nullptr ? nullptr : there->as_text();
-  return text == nullptr ? std::string() : *text;
-}
-
-const Json::Array& list_at(const Json& value, std::initializer_list<std::string_view> keys) {
-  static const Json::Array kEmpty;
-  const Json* there = find_path(value, keys);
-  return there == nullptr || there->as_array() == nullptr ? kEmpty : *there->as_array();
-}
 
 Json list_of(Json one) {
   Json out = Json::array();
@@ -102,8 +82,8 @@ PodState read_pod_state(const Json& pod) {
   out.runs = phase == "Running" && !out.address.empty();
   if (phase == "Failed" || phase == "Succeeded") out.failed = phase + " " + reason_text(*pod.find("status"));
   for (const Json& container : list_at(pod, {"status", "containerStatuses"})) {
-    const Json* waiting = find_path(container, {"state", "waiting"});
-    const Json* ended = find_path(container, {"state", "terminated"});
+    const Json* waiting = value_at(container, {"state", "waiting"});
+    const Json* ended = value_at(container, {"state", "terminated"});
     if (ended != nullptr) out.failed = "vfrail-check has ended: " + reason_text(*ended);
     if (waiting == nullptr) continue;
     out.waits = reason_text(*waiting);
@@ -119,8 +99,7 @@ PodState read_pod_state(const Json& pod) {
 }
 
 bool offers(const Json& node, const std::string& resource, uint32_t units) {
-  const Json* cordoned = find_path(node, {"spec", "unschedulable"});
-  if (cordoned != nullptr && cordoned->as_bool() != nullptr && *cordoned->as_bool()) return false;
+  if (is_true_at(node, {"spec", "unschedulable"})) return false;
   const auto& conditions = list_at(node, {"status", "conditions"});
   const bool ready = std::any_of(conditions.begin(), conditions.end(), [](const Json& one) {
     return text_at(one, {"type"}) == "Ready" && text_at(one, {"status"}) == "True";

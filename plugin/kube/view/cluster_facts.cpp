@@ -127,32 +127,10 @@ uint16_t metrics_port(const Json& pod) {
 
 }  // namespace
 
-const Json* value_at(const Json& json, std::initializer_list<std::string_view> path) {
-  const Json* out = &json;
-  for (const std::string_view key : path) {
-    if (out != nullptr) out = out->find(key);
-  }
-  return out == nullptr || out->is_null() ? nullptr : out;
-}
-
-std::string text_at(const Json& json, std::initializer_list<std::string_view> path) {
-  const Json* value = value_at(json, path);
-  const std::string* text = value == nullptr ? nullptr : value->as_text();
-  return text == nullptr ? std::string() : *text;
-}
-
-const Json::Array& list_at(const Json& json, std::initializer_list<std::string_view> path) {
-  static const Json::Array kNone;
-  const Json* value = value_at(json, path);
-  const Json::Array* list = value == nullptr ? nullptr : value->as_array();
-  return list == nullptr ? kNone : *list;
-}
-
 ClusterNode read_cluster_node(const Json& node) {
-  const Json* cordoned = value_at(node, {"spec", "unschedulable"});
   return {.name = name_of(node).name,
           .ready = is_true(node, "Ready"),
-          .cordoned = cordoned != nullptr && cordoned->as_bool() != nullptr && *cordoned->as_bool(),
+          .cordoned = is_true_at(node, {"spec", "unschedulable"}),
           .capacity = counts_of(value_at(node, {"status", "capacity"})),
           .allocatable = counts_of(value_at(node, {"status", "allocatable"}))};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/json.h"
+#include "plugin/kube/access/fields.h"
 #include "plugin/kube/client/resource_type.h"
 
 #include <cstdint>
@@ -90,11 +91,5 @@ ClusterNode read_cluster_node(const Json& node);
 std::optional<ClusterPod> read_cluster_pod(const Json& pod);
 ClusterNetwork read_cluster_network(const Json& network);
 AddressPool read_address_pool(const Json& pool);
-
-// The value below that path of keys; null if there is none.
-const Json* value_at(const Json& json, std::initializer_list<std::string_view> path);
-std::string text_at(const Json& json, std::initializer_list<std::string_view> path);
-// The entries of the list below that path; an empty list if there is none.
-const Json::Array& list_at(const Json& json, std::initializer_list<std::string_view> path);
 
 }  // namespace vfrail::kube

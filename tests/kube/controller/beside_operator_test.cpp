@@ -105,7 +105,7 @@ TEST_CASE("when network-operator has left and its marks are removed, the definit
   const Decision decision = one.step();
   REQUIRE(decision.changes.size() == 1);
   CHECK(decision.changes.front().kind == DefinitionChange::Kind::apply);
-  CHECK_THAT(text_at(decision.changes.front().fields, "spec.config"), Contains("\"type\":\"vfrail\""));
+  CHECK_THAT(text_at(decision.changes.front().fields, {"spec", "config"}), Contains("\"type\":\"vfrail\""));
   REQUIRE(decision.status);
   CHECK(decision.status->find("appliedStates")->text() ==
         R"([{"name":"vfrail-host-device-network","state":"ready"}])");

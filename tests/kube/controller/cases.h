@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plugin/documents/documents.h"
+#include "plugin/kube/access/fields.h"
 #include "plugin/kube/controller/decide.h"
 #include "plugin/kube/controller/network_definition.h"
 
@@ -97,7 +98,7 @@ struct Case {
     set_at(changed, keys, std::move(value));
     put(std::move(changed));
   }
-  std::string status(const std::string& key) const { return kube::text_at(network, "status." + key); }
+  std::string status(const std::string& key) const { return kube::text_at(network, {"status", key}); }
 };
 
 inline bool does_nothing(const kube::Decision& decision) {

@@ -57,12 +57,12 @@ bool eventually(Condition condition) {
 
 std::string status_of(const FakeCluster& cluster, const std::string& key) {
   const auto network = cluster.find(kNetworks, "hostdevice-net");
-  return network ? text_at(*network, "status." + key) : "";
+  return network ? text_at(*network, {"status", key}) : "";
 }
 
 std::string config_in(const FakeCluster& cluster, const char* name = kDefinition) {
   const auto definition = cluster.find(kDefinitions, name);
-  return definition ? text_at(*definition, "spec.config") : "";
+  return definition ? text_at(*definition, {"spec", "config"}) : "";
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ TEST_CASE("of two replicas one acts, and the other when the first ends") {
   fill(cluster);
   const auto holder = [&] {
     const auto lease = cluster.find("leases", "kube-system/vfrail-controller");
-    return lease ? text_at(*lease, "spec.holderIdentity") : "";
+    return lease ? text_at(*lease, {"spec", "holderIdentity"}) : "";
   };
   std::optional<Running> first(std::in_place, cluster, "pod-a");
   REQUIRE(eventually([&] { return status_of(cluster, "state") == "ready"; }));

@@ -9,7 +9,7 @@ using Catch::Contains;
 
 namespace {
 
-Json config_of(const Json& definition) { return json(text_at(definition, "spec.config")); }
+Json config_of(const Json& definition) { return json(text_at(definition, {"spec", "config"})); }
 
 Json seed_config(const std::string& type) {
   Json out = json(R"({"cniVersion":"0.3.1","name":"hostdevice-net"})");
@@ -55,7 +55,7 @@ TEST_CASE("metaPlugins follow the plugin in a list") {
     const Json config = config_of(decision.changes.front().fields);
     CHECK(config.find("type") == nullptr);
     std::string types;
-    for (const Json& plugin : *config.find("plugins")->as_array()) types += text_at(plugin, "type") + " ";
+    for (const Json& plugin : *config.find("plugins")->as_array()) types += text_at(plugin, {"type"}) + " ";
     CHECK(*config.find("plugins")->as_array()->front().find("ipam") == json(kSeedIpam));
     return types;
   };
@@ -126,7 +126,7 @@ TEST_CASE("what is edited by hand is put back") {
   REQUIRE(decision.changes.size() == 1);
   const DefinitionChange& change = decision.changes.front();
   CHECK(change.kind == DefinitionChange::Kind::apply);
-  CHECK(text_at(change.fields, "metadata.resourceVersion") == "20");
+  CHECK(text_at(change.fields, {"metadata", "resourceVersion"}) == "20");
   CHECK_THAT(change.event.note, Contains("differed from this object in " + named));
   one.apply(decision);
   CHECK(does_nothing(one.step()));
