@@ -82,7 +82,7 @@ class Channel {
 
  private:
   std::unique_ptr<TlsStream> tls_;
-  websocket::stream<TlsStream::Layers&> socket_;
+  websocket::stream<TlsStream::Layers&, false> socket_;  // false: without compression, which nobody asks for
 };
 
 // True: it was the end.
