@@ -54,6 +54,23 @@ current-context: lab
 END
 }
 
+# api_server [OPTION...]: starts it, with OPTIONs of a scenario; returns when it is ready. Again after `stop kube-apiserver`.
+api_server() {
+    local pki=$work/pki
+    # 10.0.2.2 is 127.0.0.1 of this machine as the VM sees it. The node is called localhost, so that the API server
+    # finds its kubelet at the port that QEMU forwards.
+    start kube-apiserver "$bin/kube-apiserver" --etcd-servers "https://127.0.0.1:$ETCD" \
+        --etcd-cafile "$pki/ca.crt" --etcd-certfile "$pki/client.crt" --etcd-keyfile "$pki/client.key" \
+        --kubelet-client-certificate "$pki/client.crt" --kubelet-client-key "$pki/client.key" \
+        --bind-address 127.0.0.1 --secure-port "$API" --advertise-address 10.0.2.2 \
+        --tls-cert-file "$pki/api.crt" --tls-private-key-file "$pki/api.key" --client-ca-file "$pki/ca.crt" \
+        --token-auth-file "$pki/tokens.csv" --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction \
+        --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$pki/sa.pub" \
+        --service-account-signing-key-file "$pki/sa.key" --service-cluster-ip-range 10.96.0.0/16 --allow-privileged \
+        --kubelet-preferred-address-types Hostname "$@"
+    eventually kubectl get --raw /readyz > /dev/null || { tail "$logs/kube-apiserver.log" >&2; return 1; }
+}
+
 control_plane() {
     local pki=$work/pki
     certificates || { tail "$logs/certificates.log" >&2; return 1; }
@@ -66,18 +83,7 @@ control_plane() {
         --cert-file "$pki/api.crt" --key-file "$pki/api.key" --trusted-ca-file "$pki/ca.crt" --client-cert-auth \
         --peer-cert-file "$pki/api.crt" --peer-key-file "$pki/api.key" --peer-trusted-ca-file "$pki/ca.crt" \
         --peer-client-cert-auth
-    # 10.0.2.2 is 127.0.0.1 of this machine as the VM sees it. The node is called localhost, so that the API server
-    # finds its kubelet at the port that QEMU forwards.
-    start kube-apiserver "$bin/kube-apiserver" --etcd-servers "https://127.0.0.1:$ETCD" \
-        --etcd-cafile "$pki/ca.crt" --etcd-certfile "$pki/client.crt" --etcd-keyfile "$pki/client.key" \
-        --kubelet-client-certificate "$pki/client.crt" --kubelet-client-key "$pki/client.key" \
-        --bind-address 127.0.0.1 --secure-port "$API" --advertise-address 10.0.2.2 \
-        --tls-cert-file "$pki/api.crt" --tls-private-key-file "$pki/api.key" --client-ca-file "$pki/ca.crt" \
-        --token-auth-file "$pki/tokens.csv" --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction \
-        --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$pki/sa.pub" \
-        --service-account-signing-key-file "$pki/sa.key" --service-cluster-ip-range 10.96.0.0/16 --allow-privileged \
-        --kubelet-preferred-address-types Hostname
-    eventually kubectl get --raw /readyz > /dev/null || { tail "$logs/kube-apiserver.log" >&2; return 1; }
+    api_server || return
     start kube-controller-manager "$bin/kube-controller-manager" --kubeconfig "$KUBECONFIG" --leader-elect=false \
         --bind-address 127.0.0.1 --secure-port $((API + 1)) --service-account-private-key-file "$pki/sa.key" \
         --root-ca-file "$pki/ca.crt" --node-monitor-grace-period 10m

@@ -66,11 +66,11 @@ void watch_other_end(int fd) {
 }  // namespace
 
 Error TlsStream::failure(error_code failed, const char* what) const {
-  const std::string where = std::string(what) + " " + title_ + ": ";
-  if (stop_.stop_requested()) return Error{Errc::not_yet, 0, where + "ended, because the program ends"};
-  if (failed == beast::error::timeout) return Error{Errc::timeout, ETIMEDOUT, where + "no answer in time"};
+  const std::string where = std::string(what) + " " + title_;
+  if (stop_.stop_requested()) return Error{Errc::not_yet, 0, where + ": ended, because the program ends"};
+  if (failed == beast::error::timeout) return Error{Errc::timeout, ETIMEDOUT, where + ": no answer in time"};
   if (failed.category() == boost::system::system_category()) return Error::from_errno(failed.value(), where);
-  return Error{Errc::protocol, 0, where + failed.message()};
+  return Error{Errc::protocol, 0, where + ": " + failed.message()};
 }
 
 Error TlsStream::tls_failure(error_code failed) {

@@ -80,6 +80,20 @@ void Controller::say(const std::string& text, const Error* error) {
   }
 }
 
+// A watch that is refused (a right is missing) leaves what was listed, and no pass would ever say so.
+void Controller::say_changes_of(const ResourceType& type, const ObjectWatch::View& view) {
+  std::string& unseen = unseen_[type.plural];
+  const std::string why = view.trouble ? view.trouble->text : "";
+  if (why == unseen) return;
+  unseen = why;
+  const std::string kind(type.plural);
+  if (view.trouble)
+    log_.warning("changes are not seen, trying again",
+                 {{"objects", kind}, {"error", why}, {"id", view.trouble->id_text()}});
+  else
+    log_.info("changes are seen again", {{"objects", kind}});
+}
+
 // No value: not all is known yet. What has been listed once counts, also if the server cannot be reached now:
 // what is written is written against the versions that were seen.
 std::optional<WatchedObjects> Controller::take(const Watches& watches) {
@@ -100,6 +114,10 @@ std::optional<WatchedObjects> Controller::take(const Watches& watches) {
     return std::nullopt;
   }
   said_.clear();
+  say_changes_of(kHostDeviceNetworks, networks);
+  if (!no_definitions) say_changes_of(kNetworkAttachmentDefinitions, definitions);
+  say_changes_of(kNamespaces, namespaces);
+  say_changes_of(kNodes, nodes);
   WatchedObjects out;
   out.has_definitions = !no_definitions;
   out.networks = std::move(networks.objects);

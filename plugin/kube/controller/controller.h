@@ -9,9 +9,11 @@
 #include "plugin/kube/controller/watched_objects.h"
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 namespace vfrail::kube {
 
@@ -41,6 +43,7 @@ class Controller {
   std::optional<WatchedObjects> take(const Watches& watches);
   void act(Reconciler& reconciler, const Watches& watches, ApiClient& client, const std::stop_token& stop);
   void say(const std::string& text, const Error* error = nullptr);
+  void say_changes_of(const ResourceType& type, const ObjectWatch::View& view);
   void release_lease();
 
   const ClusterAccess access_;
@@ -50,6 +53,8 @@ class Controller {
   std::optional<Lease> lease_;
   bool leads_ = false;
   std::string said_;  // what the controller waits for, as it was logged
+  std::map<std::string_view, std::string>
+      unseen_;  // plural -> why its changes are not seen, as it was logged
   WatchedObjects last_;
   std::optional<Steady::time_point> compared_at_;
 };

@@ -1,5 +1,7 @@
 #include "plugin/kube/controller/reconciler.h"
 
+#include "plugin/kube/access/fields.h"
+
 #include <algorithm>
 
 namespace vfrail::kube {
@@ -95,8 +97,8 @@ Result<> Reconciler::write_status(const Json& network, const Json& status) {
   TRY(parts_.client.apply(kHostDeviceNetworks, name_of(network), status_fields(network, status),
                           {.subresource = "status"}));
   parts_.log.info("status written", {{"network", name_of(network).name},
-                                     {"state", status.find("state")->text()},
-                                     {"reason", status.find("reason")->text()}});
+                                     {"state", text_at(status, {"state"})},
+                                     {"reason", text_at(status, {"reason"})}});
   return {};
 }
 

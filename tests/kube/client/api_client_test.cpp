@@ -240,6 +240,7 @@ TEST_CASE("A server that restarts is reached again") {
   const auto away = get_pod(client);
   REQUIRE(!away);
   CHECK(away.error().sys == ECONNREFUSED);
+  CHECK(away.error().text.find(": : ") == std::string::npos);
   server.start();
   CHECK(get_pod(client));
 }

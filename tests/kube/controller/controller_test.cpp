@@ -1,9 +1,11 @@
 // The controller against an API server of ours.
 #include "plugin/kube/controller/controller.h"
 
+#include "common/files.h"
 #include "tests/kube/controller/cases.h"
 #include "tests/kube/controller/fake_cluster.h"
 #include "tests/support/deadline.h"
+#include "tests/support/temp_dir.h"
 
 #include <thread>
 
@@ -29,9 +31,9 @@ void fill(FakeCluster& cluster) {
 
 class Running {
  public:
-  explicit Running(const FakeCluster& cluster, const char* instance = "pod-a")
+  explicit Running(const FakeCluster& cluster, const char* instance = "pod-a", Log& log = quiet())
       : controller_(cluster.access(), {.lease = {"kube-system", "vfrail-controller"}, .instance = instance},
-                    quiet()),
+                    log),
         thread_([this](const std::stop_token& stop) { controller_.run(stop); }) {}
 
  private:
@@ -136,6 +138,24 @@ TEST_CASE("what the API server refuses is the reason until it no longer does") {
   CHECK(status_of(cluster, "state") == "notReady");
   cluster.refuse_writes(kDefinitions, 0);
   CHECK(eventually([&] { return status_of(cluster, "state") == "ready"; }));
+}
+
+TEST_CASE("a watch that is refused is in the log, and what was listed is acted upon") {
+  FakeCluster cluster;
+  fill(cluster);
+  cluster.refuse_watches("namespaces", 403);
+  const TempDir dir;
+  Log log;
+  REQUIRE(log.open_file(dir.path("log")));
+  const Running controller(cluster, "pod-a", log);
+  CHECK(eventually([&] { return status_of(cluster, "state") == "ready"; }));
+  CHECK(eventually([&] {
+    const auto text = read_file(dir.path("log"), size_t{1} << 20);
+    return text && *text &&
+           (*text)->find("warning changes are not seen, trying again objects=namespaces") !=
+               std::string::npos &&
+           (*text)->find("cannot watch namespaces") != std::string::npos;
+  }));
 }
 
 TEST_CASE("an API server that cannot answer is no reason of a network") {

@@ -112,6 +112,11 @@ void FakeCluster::refuse_writes(const std::string& plural, unsigned status) {
   refusals_[plural] = status;
 }
 
+void FakeCluster::refuse_watches(const std::string& plural, unsigned status) {
+  const std::lock_guard lock(mutex_);
+  watch_refusals_[plural] = status;
+}
+
 std::vector<std::string> FakeCluster::writes() const {
   const std::lock_guard lock(mutex_);
   return writes_;
@@ -153,6 +158,8 @@ void FakeCluster::serve(const ServedRequest& request, ServedAnswer& answer) {
       out = answer_write(request, target);
     } else if (!target.is_watch) {
       out = answer_read(target);
+    } else if (const unsigned status = watch_refusals_[target.plural]; status != 0) {
+      out = refusal(status, "Forbidden", "cannot watch " + target.plural);
     }
   }
   if (out.first != 0) return answer.reply(out.first, out.second);

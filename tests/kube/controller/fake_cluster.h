@@ -33,6 +33,8 @@ class FakeCluster {
   void serve_kind(const std::string& plural, bool served);
   // Answers requests that change one of that kind with this status; 0: no longer.
   void refuse_writes(const std::string& plural, unsigned status);
+  // Answers watches of that kind with this status, those that are begun from now on.
+  void refuse_watches(const std::string& plural, unsigned status);
   // "POST network-attachment-definitions", in order; without those of leases.
   std::vector<std::string> writes() const;
 
@@ -61,6 +63,7 @@ class FakeCluster {
   std::vector<Change> changes_;
   std::set<std::string> unknown_;
   std::map<std::string, unsigned> refusals_;
+  std::map<std::string, unsigned> watch_refusals_;
   std::vector<std::string> writes_;
   ApiServer server_;
 };

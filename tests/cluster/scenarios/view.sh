@@ -1,0 +1,96 @@
+# The cluster in one view, vfrail-kube nodes, devices, pods, networks and doctor: with all rights, with few, and while the node
+# does not answer.
+kube=build/release/bin/vfrail-kube
+# The API server asks the nodes' pages of the pods' addresses, to which it has a way here.
+start way-to-pods "$here/way_to_pods" "$work/pods.sock" "$SHELL_PORT" "$work/shell-secret"
+cat > "$work/egress.yaml" << END_OF_FILE
+apiVersion: apiserver.k8s.io/v1beta1
+kind: EgressSelectorConfiguration
+egressSelections:
+  - name: cluster
+    connection: {proxyProtocol: HTTPConnect, transport: {uds: {udsName: $work/pods.sock}}}
+END_OF_FILE
+stop kube-apiserver
+api_server --egress-selector-config-file "$work/egress.yaml"
+. "$here/controller.sh"
+explained_here="^pods/kube-system_vfrail-.* warning devices are unhealthy |$without_server"
+list_never_below $DEVICES
+
+kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
+jq '.resourceList[0].health = {"carrier": true}' examples/configs/igb-lab.json > "$work/carrier.json"
+config=$work/carrier.json
+check 'the carrier of the PF is watched' installed
+pod one hostdev 1
+check 'a pod with a device runs' eventually running one
+pod two hostdev 2
+check 'another with two runs' eventually running two
+pod many hostdev $((DEVICES + 1))
+check 'one wants more than there are' eventually has FailedScheduling events many
+# view WORDS...: as wide as the answer is.
+view() { "$kube" "$@" --output wide; }
+
+section 'with all rights'
+check 'nodes: all devices, three in use' eventually has "^$NODE  *Ready  *$RESOURCE  *$DEVICES  *$DEVICES  *3  *$((DEVICES - 3))  *0 " view nodes
+check 'nothing is missing' lacks 'not in this view' view nodes
+check 'devices: each' is $DEVICES bash -c "'$kube' devices --no-headers | grep -c '^$NODE'"
+address=$(network_status one | jq -r '.[] | select(.interface == "net1").ips[0]')
+check "that of a pod with the pod's name and address" has "$RESOURCE  *allocated  *default/one  *$address " view devices
+check 'pods: what each has' has "^default/two  *$NODE  *Running  *2 $RESOURCE  *0000:[^ ]*,0000:[^ ]* " view pods
+check 'and why one waits' has '^default/many waits: .*Insufficient' view pods
+check 'with what is free' has "$RESOURCE: $((DEVICES - 3)) of $DEVICES free" view pods
+check 'networks: with the attachments' has "^default/hostdev  *vfrail  *$RESOURCE  *2  *whereabouts " view networks
+check 'doctor checks the node' has '1 node checked' bash -c "'$kube' doctor; true"
+for name in nodes devices pods networks; do
+    check "$name: JSON" jq -e ".$name | length > 0" <("$kube" $name --output json)
+    check "$name: YAML" has "^$name:" "$kube" $name --output yaml
+done
+check 'doctor: JSON' jq -e '.nodes_checked == 1' <("$kube" doctor --output json)
+check 'of one resource' has "$RESOURCE" view nodes --resource "$RESOURCE"
+check 'of one that nobody has' lacks "$RESOURCE" view nodes --resource nvidia.com/other
+
+section 'an unhealthy device'
+on_node 'cable pf0 out' > /dev/null
+check 'half of the devices are not allocatable' eventually is "$VFS" allocatable
+check 'nodes: as many, and why' eventually has "^$NODE .* $VFS  *0000:21:[^ ]*: .*carrier" view nodes
+check 'devices: which' is "$VFS" bash -c "'$kube' devices --output wide | grep -c '0000:21:.*carrier'"
+check 'pods: what waits for them' has '^ *nvidia.com/hostdev: .* unhealthy, 0000:21:.*carrier' view pods
+on_node 'cable pf0 in' > /dev/null
+check 'every device is allocatable again' eventually is $DEVICES allocatable
+check 'nodes: none is unhealthy' eventually has "^$NODE .* $((DEVICES - 3))  *0 " view nodes
+
+section 'who may list pods alone'
+kubectl create serviceaccount reader > /dev/null
+kubectl create clusterrole test-reader --verb list --resource pods > /dev/null
+kubectl create clusterrolebinding test-reader --clusterrole test-reader --serviceaccount default:reader > /dev/null
+kubeconfig "https://127.0.0.1:$API" "$(kubectl create token reader)" > "$work/reader.conf"
+# as_reader WORDS...
+as_reader() { "$kube" "$@" --kubeconfig "$work/reader.conf" --output wide; }
+check 'nodes: no right to list them' has 'not in this view: nodes: no right to list them' as_reader nodes
+check 'nor to ask them' has "not in this view: $NODE: no right to ask it, which takes get on pods/proxy" as_reader nodes
+check 'pods: are shown' has '^default/one ' as_reader pods
+check 'networks: no right' has 'not in this view: network-attachment-definitions: no right to list them' as_reader networks
+check 'as JSON: the gaps' has 'pods/proxy' jq -r '.gaps[].why' <(as_reader nodes --output json)
+kubectl delete clusterrolebinding/test-reader clusterrole/test-reader serviceaccount/reader > /dev/null
+check 'who has no right at all' refused as_reader pods
+
+section 'the node does not answer'
+children=$(cat "/proc/${processes[node]}/task/${processes[node]}/children")
+# shellcheck disable=SC2086
+kill -STOP $children
+check 'nodes: it is named, and what it is asked for is marked' has "^$NODE .* ?  " view nodes
+check 'with the reason' has "not in this view: $NODE: no answer" view nodes
+check 'pods: which run' has '^default/one ' view pods
+check 'doctor: no node' has '0 nodes checked' bash -c "'$kube' doctor; true"
+# shellcheck disable=SC2086
+kill -CONT $children
+check 'it answers again' eventually lacks 'not in this view' view nodes
+
+section 'vfrail does not answer'
+check 'vfrail serves no pages' installed --set metrics.enabled=false
+check 'nodes: why' eventually has 'serves no pages: metrics.enabled=false in the chart' view nodes
+config=examples/configs/igb-lab.json
+check 'the configuration is as before' installed
+kubectl delete pod many > /dev/null
+stop kube-apiserver
+api_server
+stop way-to-pods
