@@ -119,7 +119,7 @@ class Watched {
 
 }  // namespace
 
-TEST_CASE("Objects are listed, then followed: added, modified, deleted") {
+TEST_CASE("Objects are listed, then followed: added, modified, deleted", "[threads]") {
   Script script({"a", "b"});
   script.on_watch([](ServedAnswer& answer) {
     answer.begin(200);
@@ -136,7 +136,7 @@ TEST_CASE("Objects are listed, then followed: added, modified, deleted") {
   CHECK(watched.view().objects.begin()->second->find("metadata")->find("managedFields") == nullptr);
 }
 
-TEST_CASE("An event that comes in pieces is one event") {
+TEST_CASE("An event that comes in pieces is one event", "[threads]") {
   Script script({});
   script.on_watch([](ServedAnswer& answer) {
     answer.begin(200);
@@ -147,7 +147,8 @@ TEST_CASE("An event that comes in pieces is one event") {
   CHECK(watched.has({"a"}));
 }
 
-TEST_CASE("After the end of a watch the next begins at the last version, of a bookmark too, without a list") {
+TEST_CASE("After the end of a watch the next begins at the last version, of a bookmark too, without a list",
+          "[threads]") {
   Script script({"a"});
   script.on_watch([](ServedAnswer& answer) {
     answer.begin(200);
@@ -164,7 +165,8 @@ TEST_CASE("After the end of a watch the next begins at the last version, of a bo
   CHECK(script.requests() == Names{"list", "watch 10", "watch 40"});
 }
 
-TEST_CASE("A version that the server has forgotten leads to a new list, by status or within the stream") {
+TEST_CASE("A version that the server has forgotten leads to a new list, by status or within the stream",
+          "[threads]") {
   for (const bool in_stream : {false, true}) {
     INFO(in_stream);
     Script script({"a"});
@@ -182,7 +184,7 @@ TEST_CASE("A version that the server has forgotten leads to a new list, by statu
   }
 }
 
-TEST_CASE("A connection that is cut within an event loses none") {
+TEST_CASE("A connection that is cut within an event loses none", "[threads]") {
   Script script({});
   script.on_watch([](ServedAnswer& answer) {
     answer.begin(200);
@@ -199,7 +201,8 @@ TEST_CASE("A connection that is cut within an event loses none") {
   CHECK(script.requests() == Names{"list", "watch 10", "watch 11"});
 }
 
-TEST_CASE("While the server refuses, the last view stays, with the reason; then it is right again") {
+TEST_CASE("While the server refuses, the last view stays, with the reason; then it is right again",
+          "[threads]") {
   Script script({"a"});
   std::atomic<bool> cut{false};
   script.on_watch([&](ServedAnswer& answer) {
@@ -221,7 +224,7 @@ TEST_CASE("While the server refuses, the last view stays, with the reason; then 
   CHECK(!watched.view().trouble);
 }
 
-TEST_CASE("A kind that the cluster does not have is in no view until it comes") {
+TEST_CASE("A kind that the cluster does not have is in no view until it comes", "[threads]") {
   Script script({"a"});
   script.refuse_lists(404);
   Watched watched(script);
@@ -232,7 +235,7 @@ TEST_CASE("A kind that the cluster does not have is in no view until it comes") 
   CHECK(watched.has({"a"}));
 }
 
-TEST_CASE("A server that restarts is followed again") {
+TEST_CASE("A server that restarts is followed again", "[threads]") {
   Script script({"a"});
   Watched watched(script);
   REQUIRE(watched.has({"a"}));
@@ -248,7 +251,7 @@ TEST_CASE("A server that restarts is followed again") {
   CHECK(watched.has({"a", "b"}));
 }
 
-TEST_CASE("What is no event ends a watch, and the next follows after a pause") {
+TEST_CASE("What is no event ends a watch, and the next follows after a pause", "[threads]") {
   Script script({"a"});
   for (const char* text : {"not json\n", "{}\n",
                            R"({"type":"ADDED","object":7})"
@@ -268,7 +271,7 @@ TEST_CASE("What is no event ends a watch, and the next follows after a pause") {
   CHECK(watched.has({"a", "b"}));
 }
 
-TEST_CASE("Of an object what is needed can be kept alone, or nothing") {
+TEST_CASE("Of an object what is needed can be kept alone, or nothing", "[threads]") {
   Script script({"a", "b"});
   Watched watched(script, {.type = kPods, .keep = [](Json&& object) {
                              if (name_of(object).name == "b") return Json();

@@ -169,7 +169,7 @@ TEST_CASE("an API server that cannot answer is no reason of a network") {
   CHECK(eventually([&] { return status_of(cluster, "state") == "ready"; }));
 }
 
-TEST_CASE("of two replicas one acts, and the other when the first ends") {
+TEST_CASE("of two replicas one acts, and the other when the first ends", "[threads]") {
   FakeCluster cluster;
   fill(cluster);
   const auto holder = [&] {

@@ -94,7 +94,8 @@ void add_nodes(MadeServer& server, size_t count) {
 
 }  // namespace
 
-TEST_CASE("each node's vfrail is asked for its page by the API server's proxy, at most 16 at a time") {
+TEST_CASE("each node's vfrail is asked for its page by the API server's proxy, at most 16 at a time",
+          "[threads]") {
   MadeServer server;
   add_nodes(server, 500);
   const ClusterFacts facts = gather(server.open(), {});
