@@ -11,6 +11,8 @@
 #include <condition_variable>
 #include <list>
 #include <mutex>
+#include <openssl/evp.h>
+#include <openssl/sha.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <thread>
@@ -25,9 +27,34 @@ using TlsStream = asio::ssl::stream<tcp::socket>;
 
 namespace {
 
+// Sec-WebSocket-Accept (RFC 6455, section 4.2.2).
+std::string accept_text(const std::string& key) {
+  const std::string text = key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+  unsigned char digest[SHA_DIGEST_LENGTH];
+  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
+  unsigned char out[64] = {};
+  const int size = EVP_EncodeBlock(out, digest, sizeof digest);
+  return std::string(reinterpret_cast<const char*>(out), static_cast<size_t>(size));
+}
+
+// An unmasked binary frame, as servers send it.
+std::string frame(char channel, const std::string& content) {
+  const size_t size = content.size() + 1;
+  std::string out = "\x82";
+  if (size < 126) {
+    out += static_cast<char>(size);
+  } else {
+    const bool wide = size > 0xffff;
+    out += static_cast<char>(wide ? 127 : 126);
+    for (int shift = wide ? 56 : 8; shift >= 0; shift -= 8) out += static_cast<char>(size >> shift & 0xff);
+  }
+  return out + channel + content;
+}
+
 class Answer final : public ServedAnswer {
  public:
   Answer(TlsStream& stream, const std::atomic<bool>& ended) : stream_(stream), ended_(ended) {}
+  void set_websocket_key(std::string key) { websocket_key_ = std::move(key); }
   bool is_cut() const { return cut_; }
 
   void reply(unsigned status, const std::string& body, const std::vector<std::string>& headers) override {
@@ -51,6 +78,20 @@ class Answer final : public ServedAnswer {
     error_code ignored;
     stream_.next_layer().shutdown(tcp::socket::shutdown_both, ignored);
   }
+  void run_program(const std::string& output, int exit_code) override {
+    raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: "
+        "Upgrade\r\nSec-WebSocket-Accept: " +
+        accept_text(websocket_key_) + "\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n");
+    raw(frame(1, output));
+    raw(frame(
+        3,
+        exit_code == 0
+            ? R"({"status":"Success"})"
+            : R"({"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":")" +
+                  std::to_string(exit_code) + R"("}]}})"));
+    raw(std::string("\x88\x02\x03\xe8", 4));  // close, 1000
+    cut_ = true;
+  }
   void be_silent() override {
     const int fd = stream_.next_layer().native_handle();
     while (!ended_) {
@@ -67,6 +108,7 @@ class Answer final : public ServedAnswer {
 
   TlsStream& stream_;
   const std::atomic<bool>& ended_;
+  std::string websocket_key_;
   bool cut_ = false;
 };
 
@@ -162,10 +204,12 @@ class ApiServer::Server {
       http::request<http::string_body> request;
       http::read(stream, buffer, request, failed);
       if (failed) return;
-      serve_({std::string(request.method_string()), std::string(request.target()),
-              std::string(request[http::field::authorization]),
-              std::string(request[http::field::content_type]), request.body()},
-             answer);
+      answer.set_websocket_key(std::string(request[http::field::sec_websocket_key]));
+      serve_(
+          {std::string(request.method_string()), std::string(request.target()),
+           std::string(request[http::field::authorization]), std::string(request[http::field::content_type]),
+           request.body(), std::string(request[http::field::sec_websocket_key])},
+          answer);
     }
   }
 

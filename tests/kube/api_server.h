@@ -18,6 +18,7 @@ struct ServedRequest {
   std::string authorization;
   std::string content_type;
   std::string body;
+  std::string websocket_key;  // of a request for a WebSocket; empty: another
 };
 
 // The way back to the client.
@@ -35,6 +36,8 @@ class ServedAnswer {
   virtual void raw(const std::string& bytes) = 0;
   // Ends the connection in the middle.
   virtual void cut() = 0;
+  // Answers a request for a WebSocket as kubelet does after a program has run: what it printed, and its end.
+  virtual void run_program(const std::string& output, int exit_code) = 0;
   // Returns when the client or the test has ended.
   virtual void be_silent() = 0;
 };

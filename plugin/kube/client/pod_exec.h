@@ -15,9 +15,9 @@
 namespace vfrail::kube {
 
 struct PodCommand {
-  ObjectName pod;
+  ObjectName pod = {};
   std::string container = {};  // empty: the pod's first
-  std::vector<std::string> words;
+  std::vector<std::string> words = {};
   std::chrono::milliseconds time{60'000};  // for all of it
 };
 

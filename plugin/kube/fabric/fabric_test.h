@@ -16,13 +16,14 @@
 namespace vfrail::kube {
 
 struct FabricOptions {
-  std::vector<std::string> nodes;  // empty: all that offer the resource; a node named twice gets two pods
-  std::string resource;            // empty: that of the only network
-  uint32_t units = 1;              // for each pod: its rails are tested one after another
-  std::string network;             // "NAMESPACE/NAME"; empty: the only one of the resource
+  std::vector<std::string> nodes =
+      {};                     // empty: all that offer the resource; a node named twice gets two pods
+  std::string resource = {};  // empty: that of the only network
+  uint32_t units = 1;         // for each pod: its rails are tested one after another
+  std::string network = {};   // "NAMESPACE/NAME"; empty: the only one of the resource
   bool host_network = false;
-  std::string name_space;                // of the pods
-  std::string image;                     // empty: that of vfrail's DaemonSet
+  std::string name_space = {};           // of the pods
+  std::string image = {};                // empty: that of vfrail's DaemonSet
   uint32_t seconds = 2;                  // each way and rail
   std::chrono::seconds start_time{180};  // for the pods to run
 };
