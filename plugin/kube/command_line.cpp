@@ -9,6 +9,7 @@
 #include "plugin/kube/controller/controller.h"
 #include "plugin/kube/fabric/fabric_test.h"
 #include "plugin/kube/until_signal.h"
+#include "plugin/kube/view/pod_checks.h"
 #include "plugin/kube/view/view_commands.h"
 
 #include <cstdio>
@@ -123,6 +124,22 @@ Result<int> run_view(Show show, const CommandWords& words) {
   return print_text(answer.text) != 0 ? 1 : answer.code;
 }
 
+Result<int> run_pod_checks(const CommandWords& words) {
+  const ViewOptions options = TRY(read_view_options(words));
+  const ClusterAccess access = TRY(find_access(words));
+  PodSelection selection{.name_space = value_of(words, "--namespace", access.name_space)};
+  selection.labels = value_of(words, "--selector");
+  selection.job = value_of(words, "--job");
+  if (!selection.labels.empty() && !selection.job.empty())
+    return Error{Errc::invalid, 0, "--job and --selector: one of them says which pods"};
+  UntilSignal until_signal;
+  const auto run = [&](const PodCommand& command) {
+    return run_in_pod(access, command, until_signal.token());
+  };
+  const ViewAnswer answer = show_pod_checks(reader_of(access), run, selection, options);
+  return print_text(answer.text) != 0 ? 1 : answer.code;
+}
+
 // --- the test of the fabric
 
 Result<FabricOptions> read_fabric_options(const CommandWords& words, const ClusterAccess& access) {
@@ -180,6 +197,15 @@ std::vector<OptionText> view_options() {
                                  {{"--no-headers"}, "", "Without the line of headings"}});
 }
 
+std::vector<OptionText> check_options() {
+  return with(
+      access_options(),
+      {{{"-o", "--output"}, kOutputs, "Output format"},
+       {{"-n", "--namespace"}, "NAME", "Of the pods (that of the kubeconfig)"},
+       {{"--job"}, "NAME", "Pods of this Job, PyTorchJob, MPIJob, JobSet, LeaderWorkerSet or RayCluster"},
+       {{"-l", "--selector"}, "LABELS", "Pods with these labels"}});
+}
+
 std::vector<OptionText> controller_options() {
   return with(
       access_options(),
@@ -220,6 +246,9 @@ std::vector<Command> commands() {
       view("pods", "Pods with devices, and those that wait for one, and why", show_pods),
       view("networks", "Networks with their attachments and the addresses that are left", show_networks),
       view("doctor", "What is wrong on which nodes, by finding", show_findings),
+      {{"check", "Run vfrail-check in pods that have devices, and say what is wrong in which",
+        check_options()},
+       run_pod_checks},
       {{"test", "Test RDMA between nodes: all pairs, each rail, and which card, cable or node is slow",
         fabric_options()},
        run_fabric_test},
@@ -242,10 +271,11 @@ CommandText kube_command_line(const std::string& name) {
   out.sections = {
       {"Rights",
        "nodes, pods, networks and addresses are read with list; what the nodes themselves know, with get of "
-       "pods/proxy in vfrail's namespace; test makes and deletes pods and runs a program in them (pods, "
+       "pods/proxy in vfrail's namespace; check runs a program in pods (get and create of pods/exec); test "
+       "makes and deletes pods and runs a program in them (pods, "
        "pods/exec). "
        "What may not be read is named, and the rest is shown."},
-      {"Exit status", "0 done, 1 failed, or a fault was found by doctor or test, 2 wrong usage."}};
+      {"Exit status", "0 done, 1 failed, or a fault was found by doctor, check or test, 2 wrong usage."}};
   return out;
 }
 

@@ -29,6 +29,7 @@ struct FindingGroup {
 struct ClusterFindings {
   std::vector<FindingGroup> groups;  // the worst first
   size_t nodes = 0;                  // that have answered
+  const char* member = "node";       // or "pod": what `nodes` are
   std::vector<Gap> gaps;
 };
 

@@ -66,11 +66,17 @@ ViewAnswer show_findings(const OpenReader& open, const ViewOptions& options) {
   const ClusterFacts facts =
       gather(open, {.page = GatherPlan::Page::doctor, .networks = false, .node = options.filter.node});
   const ClusterFindings findings = group_findings(facts, options.filter);
+  ViewAnswer out = findings_answer(findings, options);
+  out.code = std::max(code_of(facts), out.code);
+  return out;
+}
+
+ViewAnswer findings_answer(const ClusterFindings& findings, const ViewOptions& options) {
   const bool fault = std::any_of(findings.groups.begin(), findings.groups.end(),
                                  [](const FindingGroup& group) { return group.finding == Finding::fault; });
-  const int code = std::max(code_of(facts), fault ? 1 : 0);
-  if (is_for_programs(options.output)) return {code, program_text(findings_json(findings), options.output)};
-  return {code, findings_text(findings, layout_of(options))};
+  return {fault ? 1 : 0, is_for_programs(options.output)
+                             ? program_text(findings_json(findings), options.output)
+                             : findings_text(findings, layout_of(options))};
 }
 
 }  // namespace vfrail::kube

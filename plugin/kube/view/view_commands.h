@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plugin/kube/view/cluster_view.h"
+#include "plugin/kube/view/findings.h"
 #include "plugin/kube/view/gather.h"
 
 #include <cstdint>
@@ -28,5 +29,7 @@ ViewAnswer show_devices(const OpenReader& open, const ViewOptions& options);
 ViewAnswer show_pods(const OpenReader& open, const ViewOptions& options);
 ViewAnswer show_networks(const OpenReader& open, const ViewOptions& options);
 ViewAnswer show_findings(const OpenReader& open, const ViewOptions& options);
+// Exit code 1 with a fault.
+ViewAnswer findings_answer(const ClusterFindings& findings, const ViewOptions& options);
 
 }  // namespace vfrail::kube

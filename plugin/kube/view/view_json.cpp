@@ -105,6 +105,7 @@ Json networks_json(const ClusterView& view) {
 }
 
 Json findings_json(const ClusterFindings& findings) {
+  const std::string members = std::string(findings.member) + "s";
   Json out = Json::array();
   for (const FindingGroup& group : findings.groups) {
     Json texts = Json::array();
@@ -112,17 +113,17 @@ Json findings_json(const ClusterFindings& findings) {
       texts.push(Json::object()
                      .set("text", one.text)
                      .set("remedy", or_null(one.remedy))
-                     .set("nodes", Json(one.nodes)));
+                     .set(members, Json(one.nodes)));
     }
     out.push(Json::object()
                  .set("id", group.id)
                  .set("name", group.name)
                  .set("finding", word_of(group.finding))
-                 .set("nodes", static_cast<int64_t>(group.count_nodes()))
+                 .set(members, static_cast<int64_t>(group.count_nodes()))
                  .set("findings", std::move(texts)));
   }
   Json whole_answer = whole("checks", std::move(out), findings.gaps);
-  whole_answer.set("nodes_checked", static_cast<int64_t>(findings.nodes));
+  whole_answer.set(members + "_checked", static_cast<int64_t>(findings.nodes));
   return whole_answer;
 }
 

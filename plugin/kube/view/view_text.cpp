@@ -185,11 +185,11 @@ std::string findings_text(const ClusterFindings& findings, const TextLayout& lay
   std::string out;
   for (const FindingGroup& group : findings.groups) {
     out += std::string(word_of(group.finding)) + "  " + escaped(group.id + "  " + group.name) + ": " +
-           counted(group.count_nodes(), "node") + "\n";
+           counted(group.count_nodes(), findings.member) + "\n";
     for (const SameFinding& finding : group.findings) out += text_of(finding, layout);
   }
   if (findings.groups.empty() && findings.nodes > 0) out += "nothing found\n";
-  return out + counted(findings.nodes, "node") + " checked\n" + gaps_text(findings.gaps);
+  return out + counted(findings.nodes, findings.member) + " checked\n" + gaps_text(findings.gaps);
 }
 
 }  // namespace vfrail::kube
