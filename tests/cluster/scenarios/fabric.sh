@@ -1,5 +1,4 @@
-# The test of the fabric, vfrail-kube test: two pods of the node measure each other and are gone, when it has measured, is
-# interrupted, or cannot begin.
+# The test of the fabric: two pods measure each other, and none is left when it has ended, was interrupted or could not begin.
 if [ "$LAB_KERNEL" != 7 ]; then
     skip 'Soft-RoCE before Linux 7 sends in the first namespace alone: --kernel 7'
     return
