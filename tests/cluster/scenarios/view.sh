@@ -74,15 +74,15 @@ kubectl delete clusterrolebinding/test-reader clusterrole/test-reader serviceacc
 check 'who has no right at all' refused as_reader pods
 
 section 'the node does not answer'
-# children PID: and a blank behind each.
-children() { cat "/proc/$1/task/$1/children"; }
-vm=$(children "$(children "${processes[node]}" | tr -d ' ')" | tr -d ' ')   # of tests/lab/run, its timeout's
-check 'the VM is QEMU' has qemu readlink "/proc/$vm/exe"
-kill -STOP "$vm"
+# children_of PID...
+children_of() { local pid; for pid; do cat "/proc/$pid/task/$pid/children"; done; }
+# shellcheck disable=SC2046
+vm=$(children_of $(children_of "${processes[node]}") | tr -d ' ')   # tests/lab/run has timeout, which has QEMU
+check 'the VM stands still' kill -STOP "$vm"
 check 'nodes: it is named, and what it is asked for is marked' has "^$NODE .* ?  " view nodes
 check 'with the reason' has "not in this view: $NODE: no answer" view nodes
 check 'pods: which run' has '^default/one ' view pods
-check 'doctor: no node' has '0 nodes checked' bash -c "'$kube' doctor; true"
+check 'doctor: it is not among the nodes' has '0 nodes checked' bash -c "'$kube' doctor; true"
 kill -CONT "$vm"
 check 'it answers again' eventually lacks 'not in this view' view nodes
 
