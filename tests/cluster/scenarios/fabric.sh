@@ -5,6 +5,7 @@ if [ "$LAB_KERNEL" != 7 ]; then
 fi
 kube=build/release/bin/vfrail-kube
 ends_without_pods=yes
+explained_here="^kubelet\.log: .*no-such-image:1"
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 # test_fabric [OPTION...]: between two pods of the one node.
 test_fabric() { "$kube" test --nodes "$NODE,$NODE" --seconds 1 --wait 600 "$@"; }
@@ -31,6 +32,6 @@ check 'no pod is left' no_pods
 
 section 'an image that there is not'
 check 'it ends with status 1' is 1 bash -c '"$@" > "$0" 2>&1; echo $?' "$work/no-image" "$kube" test --nodes "$NODE,$NODE" --seconds 1 \
-    --wait 600 --image docker.io/library/no-such-image:1
+    --wait 600 --image registry.invalid/no-such-image:1
 check 'the image is named' has 'no-such-image:1' cat "$work/no-image"
 check 'no pod is left' no_pods
