@@ -216,12 +216,12 @@ function install {
     local file
     for file in "${@:3:$#-3}"; do
         case $file in
-            vfrail | /opt/cni/*.original) ;;
+            vfrail | vfrail-kube | /opt/cni/*.original) ;;
             *.service | *.timer) there "manifests/$file" ;;
             *) there "$file" ;;
         esac
     done
-    [[ ${!#} =~ ^(/etc/systemd/system/|/usr/local/bin/vfrail|/opt/cni/bin/[a-z-]+)$ ]] || wrong "install to ${!#}"
+    [[ ${!#} =~ ^(/etc/systemd/system/|/usr/local/bin/(kubectl-)?vfrail|/opt/cni/bin/[a-z-]+)$ ]] || wrong "install to ${!#}"
 }
 function scp { there "$1" && [ "$2" = root@NODE:/usr/local/bin/ ] || wrong "scp $*"; }
 function systemctl {
@@ -275,6 +275,7 @@ object() { # object KIND NAME
             of_peers "$kind/$2" || named "$kind" "$2" || wrong "there is no $kind $2"
             [ "$namespace" = kube-system ] || wrong "$kind $2 is in kube-system, not in $namespace"
             ;;
+        hostdevicenetwork) named hostdevicenetwork "$2" || wrong "there is no HostDeviceNetwork $2" ;;
         network-attachment-definitions) named networkattachmentdefinition "$2" || wrong "there is no network $2" ;;
         nicclusterpolicies.mellanox.com) of_peers "$1/$2" || wrong "there is no $1 $2" ;;
         *) wrong "no check for objects of kind $kind" ;;
@@ -355,7 +356,10 @@ inside() {
     esac
 }
 
+# The plugin: its commands and their options are read, and their help is printed in place of an answer of a cluster.
+function kubectl_vfrail { real bash -c 'exec -a kubectl-vfrail "$@"' - "$programs/vfrail-kube" "$@" --help > /dev/null; }
 function kubectl {
+    [ "${1-}" != vfrail ] || { kubectl_vfrail "${@:2}"; return; }
     local namespace=default words=() files=() folder='' output='' from='' dry='' inner=()
     while [ $# -gt 0 ]; do
         case $1 in

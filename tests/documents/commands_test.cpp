@@ -69,14 +69,26 @@ TEST_CASE("every command of every document runs") {
 
 TEST_CASE("a command that names a missing thing, or that nothing checks, is found") {
   const Desk desk;
-  for (const char* bad :
-       {"curl example.org", "kubectl apply -f manifests/none.yaml", "kubectl -n kube-system logs ds/vfrial",
-        "kubectl -n default rollout status daemonset/vfrail", "kubectl explode pod/rdma-test",
-        "cmake --preset none", "cmake --build --preset dev --target none", "vfrail check-config none.json",
-        "vfrail inspect --wide", "kubectl -n kube-system exec ds/vfrail -- vfrail inspect --none",
-        "systemctl enable --now none.timer", "kubectl -n kube-system get pods -l app=none",
-        "tests/lab/run --none", "tests/none", "rm -rf /etc", "echo 1 > /tmp/documents",
-        "kubectl get pods --watch-only", "vfrail-cni sweep --none"}) {
+  for (const char* bad : {"curl example.org",
+                          "kubectl apply -f manifests/none.yaml",
+                          "kubectl -n kube-system logs ds/vfrial",
+                          "kubectl -n default rollout status daemonset/vfrail",
+                          "kubectl explode pod/rdma-test",
+                          "cmake --preset none",
+                          "cmake --build --preset dev --target none",
+                          "vfrail check-config none.json",
+                          "vfrail inspect --wide",
+                          "kubectl -n kube-system exec ds/vfrail -- vfrail inspect --none",
+                          "systemctl enable --now none.timer",
+                          "kubectl -n kube-system get pods -l app=none",
+                          "tests/lab/run --none",
+                          "tests/none",
+                          "rm -rf /etc",
+                          "echo 1 > /tmp/documents",
+                          "kubectl get pods --watch-only",
+                          "kubectl vfrail nodes --none",
+                          "kubectl vfrail node",
+                          "vfrail-cni sweep --none"}) {
     const ShellOutcome outcome = desk.run(std::string(bad) + "\n");
     INFO(bad << "\n" << outcome.output);
     CHECK(outcome.status != 0);

@@ -20,7 +20,7 @@ constexpr const char* kOthers[] = {"manifests/configmap.yaml", "manifests/daemon
 
 struct Shown {
   std::string document;
-  std::string program;             // "vfrail" or "vfrail-cni"
+  std::string program;             // "vfrail", "vfrail-cni" or "vfrail-kube"
   std::vector<std::string> words;  // behind it
 };
 
@@ -28,12 +28,13 @@ struct Shown {
 // comment, the end of a quotation, or what is no word of a command any more.
 void collect(const std::string& document, const std::string& line, std::vector<Shown>& out) {
   static const std::regex command(
-      R"re((^|[ `=])(/[a-z/]*/)?(vfrail|vfrail-cni) ([a-z][a-z-]*( +[^ `#"]+)*))re");
+      R"re((^|[ `=])(/[a-z/]*/)?(vfrail|vfrail-cni|vfrail-kube) ([a-z][a-z-]*( +[^ `#"]+)*))re");
   for (auto at = std::sregex_iterator(line.begin(), line.end(), command); at != std::sregex_iterator();
        ++at) {
     Shown shown{document, (*at)[3], {}};
     const bool installed = (*at)[2].str() == "/opt/cni/bin/";
     if (installed) shown.program = "vfrail-cni";
+    if (at->prefix().str().ends_with("kubectl")) shown.program = "vfrail-kube";  // its plugin
     std::istringstream words((*at)[4].str());
     for (std::string word; words >> word;) shown.words.push_back(word);
     out.push_back(std::move(shown));

@@ -1,7 +1,7 @@
 // Pods and jobs of each kind, as objects of Kubernetes. A new kind is a row of the table in jobs.cpp. Pure.
 #pragma once
 
-#include "plugin/admin/advise/pod_parts.h"
+#include "plugin/documents/pod_parts.h"
 
 #include <string>
 #include <vector>

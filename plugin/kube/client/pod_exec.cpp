@@ -1,7 +1,5 @@
 #include "plugin/kube/client/pod_exec.h"
 
-#include "common/json.h"
-#include "common/text.h"
 #include "plugin/kube/client/credentials.h"
 #include "plugin/kube/client/refusal.h"
 #include "plugin/kube/client/tls_stream.h"
@@ -84,7 +82,7 @@ class Channel {
 
  private:
   std::unique_ptr<TlsStream> tls_;
-  websocket::stream<TlsStream::Layers&> socket_;
+  websocket::stream<TlsStream::Layers&, false> socket_;  // false: without compression, which nobody asks for
 };
 
 // True: it was the end.
@@ -109,27 +107,6 @@ Result<bool> take_message(const std::string& message, PodOutput& out) {
 }
 
 }  // namespace
-
-Result<int> read_end_of_command(std::string_view status) {
-  const Json value = TRY(Json::parse_object(status), "the end of the command");
-  ObjectReader reader(*value.as_object(), "");
-  if (TRY(reader.text("status")).value_or("") == "Success") return 0;
-  const std::string message = TRY(reader.text("message")).value_or("it could not be run");
-  if (TRY(reader.text("reason")).value_or("") != "NonZeroExitCode")
-    return Error{Errc::peer, 0, well_formed(message)};
-  const Json::Object* details = TRY(reader.object("details"));
-  const Json* listed = details == nullptr ? nullptr : ObjectReader(*details, "details").value("causes");
-  const Json causes = listed == nullptr ? Json() : *listed;
-  for (const Json& cause : causes.as_array() == nullptr ? Json::Array() : *causes.as_array()) {
-    const Json* reason = cause.find("reason");
-    const Json* code = cause.find("message");
-    if (reason == nullptr || code == nullptr || code->as_text() == nullptr || *reason != Json("ExitCode"))
-      continue;
-    const auto number = parse_decimal(*code->as_text());
-    if (number && *number <= 255) return static_cast<int>(*number);
-  }
-  return Error{Errc::protocol, 0, "no exit code in: " + well_formed(message)};
-}
 
 Result<PodOutput> run_in_pod(const ClusterAccess& access, const PodCommand& command, std::stop_token stop) {
   const std::string title = "exec in pod " + command.pod.text();

@@ -10,7 +10,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace vfrail::kube {
@@ -32,8 +31,5 @@ struct PodOutput {
 // Errc::peer: the program could not be started, with the runtime's words.
 Result<PodOutput> run_in_pod(const ClusterAccess& access, const PodCommand& command,
                              std::stop_token stop = {});
-
-// What the last message of the channel (a Status) says of the end: the exit code, or why nothing ran.
-Result<int> read_end_of_command(std::string_view status);
 
 }  // namespace vfrail::kube

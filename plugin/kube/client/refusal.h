@@ -15,4 +15,7 @@ Error refusal(const std::string& what, unsigned status, std::string_view body);
 // Of the Status in an event ERROR of a watch.
 Error refusal_of_event(const std::string& what, const Json& status);
 
+// Of a program that kubelet ran in a pod the last message (a Status): its exit code, or why nothing ran.
+Result<int> read_end_of_command(std::string_view status);
+
 }  // namespace vfrail::kube

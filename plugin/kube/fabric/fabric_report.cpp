@@ -111,7 +111,9 @@ class Evaluation {
       of_card[{path.from, path.rail}].push_back(&path);
       of_card[{path.to, path.rail}].push_back(&path);
     }
-    for (const auto& [card, paths] : of_card) {
+    for (const auto& entry : of_card) {
+      const auto& card = entry.first;
+      const auto& paths = entry.second;
       std::vector<double> slow;
       for (const Path* path : paths) {
         if (is_slow(*path)) slow.push_back(*path->gbits);

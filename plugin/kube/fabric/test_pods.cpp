@@ -1,7 +1,7 @@
 #include "plugin/kube/fabric/test_pods.h"
 
 #include "common/text.h"
-#include "plugin/admin/advise/pod_parts.h"
+#include "plugin/documents/pod_parts.h"
 #include "plugin/kube/access/fields.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #include "plugin/kube/controller/watched_objects.h"
+
 #include "tests/kube/controller/cases.h"
 
 using namespace vfrail;

@@ -1,5 +1,5 @@
 // plugin/kube/fabric: which pairs are measured when, what is read of a measurement, and what it means.
-#include "plugin/kube/client/pod_exec.h"
+#include "plugin/kube/client/refusal.h"
 #include "plugin/kube/fabric/fabric_report.h"
 #include "plugin/kube/fabric/rounds.h"
 #include "plugin/kube/fabric/test_pods.h"

@@ -1,4 +1,4 @@
-#include "plugin/admin/advise/pod_parts.h"
+#include "plugin/documents/pod_parts.h"
 
 #include "common/text.h"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/json.h"
-#include "plugin/device/config/config.h"
 
 #include <cstdint>
 #include <string>
