@@ -3,7 +3,7 @@
 # Whatever one right is for is wrong when the controller begins without it: a network is to be made, one to be put back, one to be
 # moved; there is no lease; objects have no status. The API server has the admission plugin for which one rule is there.
 . "$here/controller.sh"
-explained_here=$without_server
+explained_here=$without_server ends_without_pods=yes   # none begins
 stop kube-apiserver
 api_server --enable-admission-plugins OwnerReferencesPermissionEnforcement
 check 'vfrail is installed with the controller' controller_installed
