@@ -49,5 +49,5 @@ away() {
     sleep "$1"
     api_server
 }
-# What kubelet says of an API server that is away, or has just begun and does not know yet what the node has.
-without_server="^kubelet\.log: .*(10\.0\.2\.2:$API: connect: connection refused|\"https://10\.0\.2\.2:$API/[^ ]*\": |Unable to update node status.*exceeds retry count|\"Failed to watch\" .*no relationship found between node)"
+# What kubelet and Multus say of an API server that is away, or has just begun and does not know yet what they may.
+without_server="^multus\.log: .* is forbidden: User \"system:serviceaccount:kube-system:multus\"|^kubelet\.log: .*(10\.0\.2\.2:$API: connect: connection refused|\"https://10\.0\.2\.2:$API/[^ ]*\": |Unable to update node status.*exceeds retry count|\"Failed to watch\" .*no relationship found between node)"

@@ -34,9 +34,10 @@ std::vector<Path> paths_of(const FabricReport& report) {
   return out;
 }
 
+// A rate that was measured is not shown as 0.0: RDMA in software has some hundredths.
 std::string number(double value) {
   char text[32] = {};
-  std::snprintf(text, sizeof text, value < 10 ? "%.1f" : "%.0f", value);
+  std::snprintf(text, sizeof text, value >= 10 ? "%.0f" : value >= 1 || value <= 0 ? "%.1f" : "%.2f", value);
   return text;
 }
 

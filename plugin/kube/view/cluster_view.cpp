@@ -9,7 +9,9 @@ namespace vfrail::kube {
 
 namespace {
 
-std::vector<std::string> resources_of(const ClusterFacts& facts, const ViewFilter& filter) {
+// Which resources are vfrail's; where neither a node nor a network says so, for want of a right, all that
+// pods request: `guessed`.
+std::vector<std::string> resources_of(const ClusterFacts& facts, const ViewFilter& filter, bool& guessed) {
   if (!filter.resource.empty()) return {filter.resource};
   std::set<std::string> out;
   for (const NodePage& page : facts.pages) {
@@ -19,6 +21,12 @@ std::vector<std::string> resources_of(const ClusterFacts& facts, const ViewFilte
     for (const ClusterNetwork& network : facts.networks) out.insert(network.resource);
   }
   out.erase("");
+  guessed = out.empty() && !facts.gaps.empty();
+  if (guessed) {
+    for (const ClusterPod& pod : facts.pods) {
+      for (const auto& [resource, count] : pod.requests) out.insert(resource);
+    }
+  }
   return {out.begin(), out.end()};
 }
 
@@ -184,7 +192,8 @@ void keep_filtered(const ViewFilter& filter, ClusterView& view) {
 }  // namespace
 
 ClusterView make_cluster_view(const ClusterFacts& facts, const ViewFilter& filter) {
-  const std::vector<std::string> resources = resources_of(facts, filter);
+  bool guessed = false;
+  const std::vector<std::string> resources = resources_of(facts, filter, guessed);
   ClusterView out;
   out.nodes = nodes_with_resources(facts, resources);
   std::sort(out.nodes.begin(), out.nodes.end(),
@@ -193,6 +202,8 @@ ClusterView make_cluster_view(const ClusterFacts& facts, const ViewFilter& filte
   out.pods = waiting_and_served_pods(facts, out.nodes, out.devices, resources);
   out.networks = networks_with_addresses(facts);
   out.gaps = facts.gaps;
+  if (guessed && !resources.empty())
+    out.gaps.push_back({"resources", "which are vfrail's is not known: all that pods request are shown"});
   keep_filtered(filter, out);  // of the others with --node no page was asked for
   if (!facts.pages.empty()) name_silent_nodes(out);
   if (!filter.node.empty() && !facts.nodes.empty() &&

@@ -96,7 +96,10 @@ Result<Json> ask_node(const ClusterReader& reader, const ClusterPod& pod, Gather
                            (page == GatherPlan::Page::doctor ? "doctor" : "inspect");
   auto text = reader.page(path);
   if (!text && text.error().sys == 404)
-    return Error{Errc::unsupported, 0, "its vfrail is of a version without this page: " + text.error().text};
+    return Error{Errc::unsupported, 0,
+                 "its vfrail serves no such page, with metrics.enabled=false in the chart or of an older "
+                 "version: " +
+                     text.error().text};
   if (!text && text.error().sys == 403)
     return Error{Errc::denied, 0, "no right to ask it, which takes get on pods/proxy: " + text.error().text};
   if (!text) return std::move(text.error()).in("no answer");

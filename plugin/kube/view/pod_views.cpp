@@ -73,6 +73,9 @@ std::vector<PodView> waiting_and_served_pods(const ClusterFacts& facts, const st
   for (const DeviceView& device : devices) {
     for (const DeviceHolder& holder : device.holders) held[holder.pod].push_back(device.id);
   }
+  // "No node offers it" is not known of nodes that cannot be listed.
+  const bool knows_nodes = std::none_of(facts.gaps.begin(), facts.gaps.end(),
+                                        [](const Gap& gap) { return gap.what == kNodes.plural; });
   std::vector<PodView> out;
   for (const ClusterPod& pod : facts.pods) {
     PodView view{.name = pod.name,
@@ -86,7 +89,7 @@ std::vector<PodView> waiting_and_served_pods(const ClusterFacts& facts, const st
     if (view.requests.empty()) continue;
     if (const auto found = held.find(pod.name); found != held.end()) view.devices = found->second;
     if (pod.phase == "Pending") view.reason = pod.reason.empty() ? "no reason is reported yet" : pod.reason;
-    if (pod.phase == "Pending" && pod.node.empty()) {
+    if (pod.phase == "Pending" && pod.node.empty() && knows_nodes) {
       for (const auto& [resource, requested] : view.requests) {
         for (std::string& line : explain_resource(resource, requested, nodes))
           view.explanation.push_back(std::move(line));

@@ -1,11 +1,11 @@
-# The test of the fabric, vfrail-kube test: two pods of the node measure each other and are gone, when it has measured, is
-# interrupted, or cannot begin.
+# The test of the fabric: two pods measure each other, and none is left when it has ended, was interrupted or could not begin.
 if [ "$LAB_KERNEL" != 7 ]; then
     skip 'Soft-RoCE before Linux 7 sends in the first namespace alone: --kernel 7'
     return
 fi
 kube=build/release/bin/vfrail-kube
 ends_without_pods=yes
+explained_here="^kubelet\.log: .*no-such-image:1"
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 # test_fabric [OPTION...]: between two pods of the one node.
 test_fabric() { "$kube" test --nodes "$NODE,$NODE" --seconds 1 --wait 600 "$@"; }
@@ -32,6 +32,6 @@ check 'no pod is left' no_pods
 
 section 'an image that there is not'
 check 'it ends with status 1' is 1 bash -c '"$@" > "$0" 2>&1; echo $?' "$work/no-image" "$kube" test --nodes "$NODE,$NODE" --seconds 1 \
-    --wait 600 --image docker.io/library/no-such-image:1
+    --wait 600 --image registry.invalid/no-such-image:1
 check 'the image is named' has 'no-such-image:1' cat "$work/no-image"
 check 'no pod is left' no_pods

@@ -3,7 +3,7 @@
 # Whatever one right is for is wrong when the controller begins without it: a network is to be made, one to be put back, one to be
 # moved; there is no lease; objects have no status. The API server has the admission plugin for which one rule is there.
 . "$here/controller.sh"
-explained_here=$without_server
+explained_here=$without_server ends_without_pods=yes   # none begins
 stop kube-apiserver
 api_server --enable-admission-plugins OwnerReferencesPermissionEnforcement
 check 'vfrail is installed with the controller' controller_installed
@@ -13,7 +13,7 @@ ipam='{"type": "static"}'
 
 # rights ROLE...: "RESOURCE VERB" of each rule.
 rights() { kubectl get "$@" -o json | jq -r '.rules[] | .resources[] as $resource | .verbs[] | "\($resource) \(.)"'; }
-# may RESOURCE VERB: whether the API server lets the controller. Of leases it has one, of events those of one namespace.
+# may RESOURCE VERB: yes or no, whether the API server lets the controller. Of leases it has one, of events those of one namespace.
 may() {
     local resource=${1%/*} about=(--namespace kube-system)
     [ "$resource" != events ] || about=(--namespace default)
@@ -21,7 +21,7 @@ may() {
     case $1 in leases) [ "$2" = create ] || resource=leases/vfrail-controller ;; esac
     case $resource in hostdevicenetworks) resource+=.mellanox.com ;; network-*) resource+=.k8s.cni.cncf.io ;; esac
     case $resource in leases*) resource=leases.coordination.k8s.io${resource#leases} ;; events) resource=events.events.k8s.io ;; esac
-    kubectl auth can-i "$2" "$resource" "${about[@]}" --as system:serviceaccount:kube-system:vfrail-controller 2> /dev/null
+    kubectl auth can-i "$2" "$resource" "${about[@]}" --as system:serviceaccount:kube-system:vfrail-controller 2> /dev/null || true
 }
 # without RESOURCE VERB ROLE...: the role without that right.
 without() {

@@ -1,5 +1,6 @@
-# A HostDeviceNetwork without network-operator, by vfrail-kube controller: made, changed, put back, moved, refused, left to the
-# operator, deleted; two replicas; an API server that is restarted and away in each phase.
+# A HostDeviceNetwork without network-operator: made, changed, put back, moved, refused, left to the operator, deleted.
+#
+# By vfrail-kube controller, in the end two replicas of it; the API server is restarted and away for a minute in each phase.
 . "$here/controller.sh"
 explained_here=$without_server
 network=hostdevice-net

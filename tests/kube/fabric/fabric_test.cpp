@@ -144,6 +144,10 @@ TEST_CASE("Two ends on one node differ by their pods, and of many ends the slowe
   CHECK(text.find("from the row") == std::string::npos);
 }
 
+TEST_CASE("A rate of some hundredths is not shown as zero") {
+  CHECK_THAT(render(even_report(2, 0.042)), Contains(" 0.04") && !Contains("0.0\n"));
+}
+
 TEST_CASE("The report as JSON has every path with its direction") {
   FabricReport report = even_report(2, 385);
   report.pairs[0].rails[0].received = 100;

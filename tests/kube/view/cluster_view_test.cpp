@@ -56,6 +56,20 @@ TEST_CASE("a device has the pod that kubelet gave it to, once, with the pod's ad
   CHECK(view.devices[3].holders.empty());
 }
 
+TEST_CASE("who may list pods alone has all that request a resource, and reads what is not known") {
+  const ClusterFacts all = made_cluster();
+  ClusterFacts facts;
+  facts.pods = all.pods;
+  facts.gaps = {{"nodes", "no right to list them"}, {"node-1", "no right to ask it"}};
+  const ClusterView view = make_cluster_view(facts, {});
+  CHECK(pod_named(view, "worker-0").requests.contains("nvidia.com/hostdev"));
+  const PodView& waiting = pod_named(view, "worker-3");
+  CHECK_FALSE(waiting.reason.empty());
+  CHECK(waiting.explanation.empty());  // of nodes nothing is known, not even that none offers it
+  CHECK(view.gaps.back().what == "resources");
+  CHECK(make_cluster_view(all, {}).gaps.back().what != "resources");
+}
+
 TEST_CASE("a pod that waits has the scheduler's reason, and what the resource is on each node") {
   const ClusterView view = make_cluster_view(made_cluster(), {});
   const PodView& waiting = pod_named(view, "worker-3");

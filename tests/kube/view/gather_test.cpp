@@ -120,7 +120,8 @@ TEST_CASE("a node that does not answer, or answers something else, is a gap besi
   CHECK(facts.gaps[0].what == "node-0");
   CHECK(facts.gaps[0].why.find("no answer: ") == 0);
   CHECK(facts.gaps[1].why.find("its answer is not a page of vfrail: ") == 0);
-  CHECK(facts.gaps[2].why.find("its vfrail is of a version without this page: ") == 0);
+  CHECK(facts.gaps[2].why.find("its vfrail serves no such page, with metrics.enabled=false in the chart") ==
+        0);
 }
 
 TEST_CASE("a vfrail that does not run is not asked") {
