@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <malloc.h>
 #include <unistd.h>
 
 namespace vfrail::kube {
@@ -78,6 +79,9 @@ Result<> set_up_log(const CommandWords& words, Log& log) {
 }
 
 Result<int> run_controller(const CommandWords& words) {
+  // glibc gives the thread of each watch an arena of its own, and keeps in the heap what a list has taken.
+  ::mallopt(M_ARENA_MAX, 1);
+  ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
   Log log;
   TRY(set_up_log(words, log));
   const ClusterAccess access = TRY(find_access(words));

@@ -4,6 +4,7 @@
 #include "plugin/kube/controller/reconciler.h"
 
 #include <algorithm>
+#include <malloc.h>
 
 namespace vfrail::kube {
 
@@ -21,7 +22,7 @@ constexpr std::chrono::seconds kFarewell{2};
 
 struct Controller::Watches {
   Watches(const ClusterAccess& access, Wakeup& wakeup)
-      : networks(access, {.type = kHostDeviceNetworks}, wakeup),
+      : networks(access, {.type = kHostDeviceNetworks, .keep = keep_of_network}, wakeup),
         definitions(access, {.type = kNetworkAttachmentDefinitions, .keep = keep_of_definition}, wakeup),
         namespaces(access, {.type = kNamespaces, .keep = keep_of_namespace}, wakeup),
         nodes(access, {.type = kNodes, .keep = keep_of_node}, wakeup) {}
@@ -138,6 +139,8 @@ void Controller::act(Reconciler& reconciler, const Watches& watches, ApiClient& 
   compared_at_ = now;
   reconciler.pass(*watched, [&] { return !stop.stop_requested() && keep_lease(client); });
   last_ = *std::move(watched);
+  // What the lists and the pass needed is more than what stays.
+  ::malloc_trim(0);
 }
 
 // Its own client: that of run() ends every call once the stop is requested.

@@ -34,6 +34,16 @@ bool is_some(const Json& quantity) {
 
 }  // namespace
 
+Json keep_of_network(Json&& network) {
+  Json out;
+  // Without annotations: kubectl apply keeps the whole object in one, a second time.
+  out.set("metadata", kept_metadata(network, {"generation"}));
+  for (const char* key : {"spec", "status"}) {
+    if (const Json* value = network.find(key)) out.set(key, *value);
+  }
+  return out;
+}
+
 Json keep_of_node(Json&& node) {
   Json out;
   // Without its version: it changes with every heartbeat, and what follows from a node does not.

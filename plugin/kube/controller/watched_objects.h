@@ -7,6 +7,7 @@
 namespace vfrail::kube {
 
 // For WatchOptions::keep: a node's labels, conditions and images are many times what is needed of it.
+Json keep_of_network(Json&& network);
 Json keep_of_node(Json&& node);
 Json keep_of_namespace(Json&& name_space);
 Json keep_of_definition(Json&& definition);

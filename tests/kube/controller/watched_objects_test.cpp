@@ -51,6 +51,19 @@ TEST_CASE("a namespace that is being deleted is none for what is new") {
                                                                   {"c", NamespaceState::terminating}});
 }
 
+TEST_CASE("of a network nothing is kept twice, and all that is acted upon") {
+  CHECK(keep_of_network(json(R"({"apiVersion":"mellanox.com/v1alpha1","kind":"HostDeviceNetwork","metadata":{
+            "name":"a","uid":"u","resourceVersion":"7","generation":2,"annotations":{"last-applied":"{}"},
+            "managedFields":[{"manager":"kubectl"}]},"spec":{"resourceName":"hostdev"},
+            "status":{"state":"ready"}})"))
+            .text() == R"({"metadata":{"name":"a","uid":"u","resourceVersion":"7","generation":2},)"
+                       R"("spec":{"resourceName":"hostdev"},"status":{"state":"ready"}})");
+  Case one;
+  one.settled();
+  one.network = keep_of_network(Json(one.network));
+  CHECK(does_nothing(one.step()));
+}
+
 TEST_CASE("of a definition all is kept that is compared") {
   Case one;
   one.settled();
