@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "plugin/admin/console/table.h"
 
+#include <algorithm>
 #include <map>
 
 namespace vfrail::kube {
@@ -33,6 +34,15 @@ std::string gaps_text(const std::vector<Gap>& gaps) {
   for (const auto& [why, names] : by_reason)
     out += "not in this view: " + escaped(first_few(names) + ": " + why) + "\n";
   return out;
+}
+
+// "no ..." is known only if what it is about could be read: else the gaps alone.
+std::string nothing_text(const ClusterView& view, std::initializer_list<const char*> kinds,
+                         const char* line) {
+  const bool unread = std::any_of(view.gaps.begin(), view.gaps.end(), [&](const Gap& gap) {
+    return std::find(kinds.begin(), kinds.end(), gap.what) != kinds.end();
+  });
+  return (unread ? "" : std::string(line) + "\n") + gaps_text(view.gaps);
 }
 
 std::string state_of(const NodeView& node) {
@@ -92,7 +102,7 @@ std::string nodes_text(const ClusterView& view, const TextLayout& layout) {
                       {unhealthy_text(resource, layout.wide)}});
     }
   }
-  if (rows.empty()) return "no node offers a resource of vfrail\n" + gaps_text(view.gaps);
+  if (rows.empty()) return nothing_text(view, {"nodes", "pods"}, "no node offers a resource of vfrail");
   return table({{"NODE", 0},
                 {"STATE", 3},
                 {"RESOURCE", 1},
@@ -122,7 +132,7 @@ std::string devices_text(const ClusterView& view, const TextLayout& layout) {
                       {device.fault}});
     }
   }
-  if (rows.empty()) return "no device of vfrail is known\n" + gaps_text(view.gaps);
+  if (rows.empty()) return nothing_text(view, {"nodes", "pods"}, "no device of vfrail is known");
   return table({{"NODE", 0},
                 {"DEVICE", 0},
                 {"RESOURCE", 3},
@@ -150,7 +160,7 @@ std::string pods_text(const ClusterView& view, const TextLayout& layout) {
     waiting += paragraph(pod.name.text() + " waits: " + pod.reason, 0, layout);
     for (const std::string& line : pod.explanation) waiting += paragraph(line, 4, layout);
   }
-  if (rows.empty()) return "no pod has or waits for a device of vfrail\n" + gaps_text(view.gaps);
+  if (rows.empty()) return nothing_text(view, {"pods"}, "no pod has or waits for a device of vfrail");
   return table({{"POD", 0}, {"NODE", 1}, {"PHASE", 1}, {"REQUESTS", 2}, {"DEVICES", 3, 40}, {"ADDRESSES", 3}},
                rows, layout) +
          waiting + gaps_text(view.gaps);
@@ -168,7 +178,8 @@ std::string networks_text(const ClusterView& view, const TextLayout& layout) {
                     {number_text(network.addresses_left)},
                     {network.remark}});
   }
-  if (rows.empty()) return "no NetworkAttachmentDefinition\n" + gaps_text(view.gaps);
+  if (rows.empty())
+    return nothing_text(view, {"network-attachment-definitions"}, "no NetworkAttachmentDefinition");
   return table({{"NETWORK", 0},
                 {"TYPE", 1},
                 {"RESOURCE", 1},

@@ -150,7 +150,11 @@ TEST_CASE("without a right to nodes and pods the command has failed") {
   MadeServer server;
   for (const char* plural : {"nodes", "pods", "network-attachment-definitions"})
     server.lists.insert_or_assign(plural, Error{Errc::denied, 403, "forbidden"});
-  CHECK(show_nodes(server.open(), {}).code == 1);
+  for (const auto& show : {show_nodes, show_devices, show_pods, show_networks}) {
+    const ViewAnswer answer = show(server.open(), {});
+    CHECK(answer.code == 1);
+    CHECK(answer.text.starts_with("not in this view: "));  // and not "no node offers ..."
+  }
 }
 
 TEST_CASE("a cluster without Multus has no networks, which is no gap") {
