@@ -125,7 +125,9 @@ Result<> TlsStream::shake_hands(const Peer& peer, milliseconds time) {
 
 Result<std::unique_ptr<TlsStream>> TlsStream::connect(const Peer& peer, const TlsMaterial& tls,
                                                       milliseconds time, std::stop_token stop) {
-  std::unique_ptr<TlsStream> out(new TlsStream(TRY(make_context(tls)), std::move(stop)));
+  // Not within the expression that allocates: its memory would be lost when TRY returns from there.
+  asio::ssl::context context = TRY(make_context(tls));
+  std::unique_ptr<TlsStream> out(new TlsStream(std::move(context), std::move(stop)));
   TRY(out->shake_hands(peer, time));
   return out;
 }
