@@ -38,9 +38,12 @@ class Running {
 
  private:
   static Log& quiet() {
-    static Log log;
-    log.set_level(LogLevel::error);
-    return log;
+    struct Quiet {
+      Quiet() { log.set_level(LogLevel::error); }
+      Log log;
+    };
+    static Quiet quiet;  // its level is set once, before other threads have it
+    return quiet.log;
   }
 
   Controller controller_;
