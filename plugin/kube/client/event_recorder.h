@@ -15,9 +15,9 @@ enum class EventType : uint8_t { normal, warning };
 
 struct Event {
   EventType type = EventType::normal;
-  std::string reason;  // "NetworkCreated": one word, at most 128 bytes
-  std::string action;  // "Apply": likewise
-  std::string note;    // at most 1,024 bytes; the rest is cut
+  std::string reason = {};  // "NetworkCreated": one word, at most 128 bytes
+  std::string action = {};  // "Apply": likewise
+  std::string note = {};    // at most 1,024 bytes; the rest is cut
 };
 
 class EventRecorder {

@@ -44,7 +44,11 @@ class ObjectWatch {
   struct View {
     Objects objects;
     bool complete = false;              // the kind has been listed once, and `objects` is of one moment
-    std::optional<Error> trouble = {};  // why it may be old; Errc::not_found: the kind is not there (no CRD)
+    std::optional<Error> trouble = {};  // why it may be old
+
+    // The API server does not know the kind (no CRD). A file of a token that is missing, or a name that
+    // cannot be looked up, is Errc::not_found too, and says nothing about kinds.
+    bool is_absent() const { return trouble && trouble->sys == 404; }
   };
 
   ObjectWatch(ClusterAccess access, WatchOptions options, Wakeup& wakeup);

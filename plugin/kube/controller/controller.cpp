@@ -99,16 +99,15 @@ void Controller::say_changes_of(const ResourceType& type, const ObjectWatch::Vie
 // what is written is written against the versions that were seen.
 std::optional<WatchedObjects> Controller::take(const Watches& watches) {
   ObjectWatch::View networks = watches.networks.view();
-  if (networks.trouble && networks.trouble->code == Errc::not_found) {
-    say("the API server has no HostDeviceNetworks: the CustomResourceDefinition "
-        "hostdevicenetworks.mellanox.com is "
-        "missing; the chart has it");
+  if (networks.is_absent()) {
+    say("the CustomResourceDefinition hostdevicenetworks.mellanox.com is not installed; install it with the "
+        "chart");
     return std::nullopt;
   }
   ObjectWatch::View definitions = watches.definitions.view();
   ObjectWatch::View namespaces = watches.namespaces.view();
   ObjectWatch::View nodes = watches.nodes.view();
-  const bool no_definitions = definitions.trouble && definitions.trouble->code == Errc::not_found;
+  const bool no_definitions = definitions.is_absent();
   for (const ObjectWatch::View* view : {&networks, &definitions, &namespaces, &nodes}) {
     if (view->complete || (view == &definitions && no_definitions)) continue;
     say("the objects of the cluster have not been read yet", view->trouble ? &*view->trouble : nullptr);

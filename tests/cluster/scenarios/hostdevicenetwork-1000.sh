@@ -26,8 +26,9 @@ replica replica
 check 'it begins again, with all of them there' eventually is replica holder
 sleep 10
 say_resident 'begun again'
-most() { awk '/^VmHWM:/ { exit $2 > 16384 }' "/proc/${processes[replica]}/status"; }
-check 'it takes no more than half of what the chart lets it' most
+most() { awk '/^VmHWM:/ { exit $2 > 10240 }' "/proc/${processes[replica]}/status"; }
+# The goal, which it misses (README).
+check 'it takes no more than 10 MiB' most
 kubectl delete hostdevicenetworks --all --wait=false > /dev/null
 left() { kubectl get hostdevicenetworks,network-attachment-definitions -o name | wc -l; }
 check 'all are deleted, with their networks' eventually is 0 left

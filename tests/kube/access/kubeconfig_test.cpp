@@ -137,6 +137,11 @@ TEST_CASE("What a kubeconfig has wrong is named with its file") {
              Catch::Contains("proxy-url"));
   CHECK_THAT(fails(replaced(kConfig, ", client-key-data: S0VZ", "")), Catch::Contains("go together"));
   CHECK_THAT(fails(replaced(kConfig, "Q0VSVA==", "Q0VS*A==")), Catch::Contains("must be base64"));
+  CHECK_THAT(fails(replaced(kConfig, "client-certificate-data: Q0VSVA==, client-key-data: S0VZ",
+                            "username: a, password: b")),
+             Catch::Contains("username: not supported"));
+  CHECK_THAT(fails(replaced(kConfig, "client-key-data: S0VZ", "client-key-data: S0VZ, as: admin")),
+             Catch::Contains("as: not supported"));
   CHECK_THAT(fails("[1, 2]"), Catch::Contains("not a kubeconfig"));
   CHECK_THAT(fails("current-context: {\n"), Catch::Contains(folder.path("config")));
 }

@@ -156,15 +156,20 @@ TEST_CASE("The same event about the same object is written once in five minutes"
   CHECK(*written.find("note")->as_text() == std::string(1023, 'x'));  // no half character
 }
 
-TEST_CASE("An event that cannot be written is no failure") {
-  ApiServer server([](const ServedRequest&, ServedAnswer& answer) {
+TEST_CASE("An event that cannot be written is tried once, and the next one is written as ever") {
+  std::atomic<int> requests{0};
+  ApiServer server([&](const ServedRequest&, ServedAnswer& answer) {
+    if (++requests > 1) return answer.reply(201, "{}");
     answer.reply(403, status_text(403, "Forbidden", "no"));
   });
   ApiClient client(server.access());
   Log log;
   EventRecorder recorder("vfrail.io/controller", "pod-1", log);
-  recorder.record(client, *Json::parse(R"({"metadata":{"name":"n","namespace":"d"}})"), {},
-                  EventRecorder::Steady::now());
+  const Json object = *Json::parse(R"({"metadata":{"name":"n","namespace":"d"}})");
+  recorder.record(client, object, {.reason = "First"}, EventRecorder::Steady::now());
+  CHECK(requests == 1);
+  recorder.record(client, object, {.reason = "Second"}, EventRecorder::Steady::now());
+  CHECK(requests == 2);
 }
 
 TEST_CASE("Times are written and read as the API has them") {

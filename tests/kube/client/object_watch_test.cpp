@@ -228,11 +228,23 @@ TEST_CASE("A kind that the cluster does not have is in no view until it comes", 
   Script script({"a"});
   script.refuse_lists(404);
   Watched watched(script);
-  CHECK(watched.becomes([](const ObjectWatch::View& view) {
-    return !view.complete && view.trouble && view.trouble->code == Errc::not_found;
-  }));
+  CHECK(watched.becomes([](const ObjectWatch::View& view) { return !view.complete && view.is_absent(); }));
   script.refuse_lists(0);
   CHECK(watched.has({"a"}));
+}
+
+TEST_CASE("A token that cannot be found is not a kind that is absent") {
+  ApiServer server([](const ServedRequest&, ServedAnswer& answer) { answer.be_silent(); });
+  ClusterAccess access = server.access();
+  access.token = {"/nonexistent/token", ""};
+  Wakeup wakeup;
+  const ObjectWatch watch(access, {.type = kPods}, wakeup);
+  const auto deadline = std::chrono::steady_clock::now() + test::kDeadline;
+  while (!watch.view().trouble && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  REQUIRE(watch.view().trouble);
+  CHECK(watch.view().trouble->code == Errc::not_found);
+  CHECK(!watch.view().is_absent());
 }
 
 TEST_CASE("A server that restarts is followed again", "[threads]") {

@@ -44,7 +44,7 @@ void remove_marks(Case& one) {
 
 }  // namespace
 
-TEST_CASE("what network-operator manages is left alone, and that is said once") {
+TEST_CASE("an object that network-operator manages is not changed, and one event reports it") {
   Case one = with_operator();
   const Decision decision = one.step();
   CHECK(decision.changes.empty());

@@ -105,14 +105,14 @@ TEST_CASE("a cordoned node and one that is not ready are named as such") {
   CHECK(waiting.explanation.at(2) == "nvidia.com/hostdev: not ready: node-3");
 }
 
-TEST_CASE("a running pod has its devices and the addresses of its networks") {
+TEST_CASE("a running pod is listed with its devices and the addresses of its networks") {
   const PodView pod = pod_named(make_cluster_view(made_cluster(), {}), "worker-0");
   CHECK(pod.devices == std::vector<std::string>{"0000:18:00.2"});
   CHECK(pod.addresses == std::vector<std::string>{"net1 192.168.100.2"});
   CHECK(pod.reason.empty());
 }
 
-TEST_CASE("a network has its attachments, and the addresses that whereabouts has left") {
+TEST_CASE("a network is listed with its attachments and the number of free addresses in whereabouts") {
   const ClusterView view = make_cluster_view(made_cluster(), {});
   REQUIRE(view.networks.size() == 2);
   CHECK(view.networks[0].type == "host-device");
