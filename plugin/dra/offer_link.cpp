@@ -1,5 +1,7 @@
 #include "plugin/dra/offer_link.h"
 
+#include "common/errors/error_id.h"
+
 #include <utility>
 
 namespace vfrail::plugin {
@@ -71,7 +73,8 @@ void OfferLink::note(State now) {
   if (now.published) {
     log_.info("devices are offered to the scheduler", {{"pool", now.node}});
   } else {
-    log_.warning("devices are not offered to the scheduler", {{"reason", now.reason}});
+    log_.warning("devices are not offered to the scheduler",
+                 {{"reason", now.reason}, {"id", id_text(ErrorId::not_offered)}});
   }
   on_change_();
 }
