@@ -63,8 +63,8 @@ std::optional<Publisher::Answer> Publishers::take_answer() {
   return asked_.empty() ? std::exchange(sum_, std::nullopt) : std::nullopt;
 }
 
-void Publishers::note_in_use(const DevicesInUse& in_use) {
-  for (Publisher* one : all_) one->note_in_use(in_use);
+void Publishers::complete(DevicesInUse& in_use) {
+  for (Publisher* one : all_) one->complete(in_use);
 }
 
 std::vector<ResourceStatus> Publishers::status() const {
