@@ -20,7 +20,8 @@ struct AllocatePlaces {
   std::string device_info_dir;       // read by Multus: "/var/run/k8s.cni.cncf.io/devinfo/dp"
   std::string run_dir;               // AllocatedNodes, for vfrail-cni: "/run/vfrail"
   std::string cni_dir = kCniFolder;  // on the host: vfrail-cni and vfrail-check
-  std::string cdi_dir{};  // read by the container runtime; empty: the front end passes all edits itself
+  std::string cdi_dir{};        // read by the container runtime; empty: the front end passes all edits itself
+  std::string cni_state_dir{};  // vfrail-cni's records of what pods have; empty: not known
 };
 
 // Units of one pool that a container asks for.
@@ -45,10 +46,11 @@ Result<std::vector<ContainerEdits>> prepare(const PublishedPool& pool,
                                             const std::vector<std::vector<std::string>>& containers,
                                             const AllocatePlaces& places);
 
-// Prepares for an owner, by its uid (prepared_record.h), and is idempotent: what was prepared for it is
-// answered again from its record, also when the devices are in the pod already, and also by another process.
-// Errc::busy if other units were prepared for it. What a killed prepare has left is prepared anew. One call
-// at a time for an owner.
+// Prepares for an owner, by its uid (prepared_record.h), and is idempotent, also across processes: what was
+// prepared for it is verified and answered again. Files of devices that are in the host are written anew if
+// they are missing or the device nodes have other numbers; those of devices that a pod has stay, and one that
+// is missing then is an error. Errc::busy if other units were prepared for it. What a killed prepare has left
+// is prepared anew. One call at a time for an owner.
 Result<std::vector<ContainerEdits>> prepare_for(const std::string& owner,
                                                 const std::vector<ContainerUnits>& containers,
                                                 const AllocatePlaces& places);

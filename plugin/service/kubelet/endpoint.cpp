@@ -19,9 +19,8 @@ constexpr int kMaxReceiveBytes = 1 << 20;
 // What kubelet's gRPC library accepts.
 constexpr int kMaxSendBytes = 4 << 20;
 constexpr int kMaxMetadataBytes = 16 * 1024;
-constexpr int kMaxStreams = 16;  // of a connection; kubelet has one and makes a call or two beside it
 
-std::unique_ptr<grpc::Server> listen(const std::string& path, Service& service,
+std::unique_ptr<grpc::Server> listen(const std::string& path, const Endpoint::Served& served,
                                      const grpc::ResourceQuota* memory) {
   grpc::ServerBuilder builder;
   if (memory != nullptr) builder.SetResourceQuota(*memory);
@@ -29,11 +28,11 @@ std::unique_ptr<grpc::Server> listen(const std::string& path, Service& service,
   builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
   builder.SetMaxSendMessageSize(kMaxSendBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, served.max_streams);
   // Without these gRPC keeps a trace of every channel and call.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CHANNEL_TRACE_EVENT_MEMORY_PER_NODE, 0);
-  service.add_to(builder);
+  served.add_to(builder);
   return builder.BuildAndStart();
 }
 
@@ -67,7 +66,7 @@ Result<> check_free(const std::string& path) {
 
 Result<> Endpoint::open() {
   close(std::chrono::milliseconds{0});
-  const std::string& path = service_.endpoint();
+  const std::string& path = served_.path;
   TRY(check_free(path));
   // gRPC unlinks the path it was bound to when it stops, even if another server's socket is there by then. So
   // it is bound to another name and the socket renamed. So it also appears at once with its mode, and
@@ -75,7 +74,7 @@ Result<> Endpoint::open() {
   // plugin watcher skips names that begin with a dot.
   const std::string folder = path.substr(0, path.rfind('/'));
   const std::string hidden = folder + "/" + hidden_socket_name();
-  auto server = listen(hidden, service_, memory_.get());
+  auto server = listen(hidden, served_, memory_.get());
   if (!server) return why_not(hidden);
   struct stat made {};
   if (::chmod(hidden.c_str(), 0600) != 0 || ::lstat(hidden.c_str(), &made) != 0 ||
@@ -92,8 +91,8 @@ Result<> Endpoint::open() {
 
 void Endpoint::close(std::chrono::milliseconds patience) {
   if (!server_) return;
-  if (socket() == Socket::ours) ::unlink(service_.endpoint().c_str());
-  service_.finish_streams();
+  if (socket() == Socket::ours) ::unlink(served_.path.c_str());
+  served_.finish_streams();
   server_->Shutdown(std::chrono::system_clock::now() + patience);
   server_.reset();
 }
@@ -102,7 +101,7 @@ void Endpoint::close(std::chrono::milliseconds patience) {
 // number.
 Endpoint::Socket Endpoint::socket() const {
   struct stat there {};
-  if (::lstat(service_.endpoint().c_str(), &there) != 0) return Socket::gone;
+  if (::lstat(served_.path.c_str(), &there) != 0) return Socket::gone;
   const bool ours = server_ != nullptr && there.st_dev == device_ && there.st_ino == inode_;
   return ours ? Socket::ours : Socket::foreign;
 }

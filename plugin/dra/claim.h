@@ -1,0 +1,44 @@
+// Claim: our part of a ResourceClaim: which of our devices the scheduler has allocated to which request, and
+// for which pod. Refuses what cannot be prepared, with the reason. Pure.
+#pragma once
+
+#include "common/json.h"
+#include "common/result.h"
+#include "plugin/dra/claim_name.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+struct ClaimedRequest {
+  std::string name;                  // "nic"; of an alternative "nic/vf"
+  std::vector<std::string> devices;  // names in our ResourceSlices, in the order of the allocation
+  bool operator==(const ClaimedRequest&) const = default;
+};
+
+// Who has reserved the claim.
+struct ClaimingPod {
+  std::string name;
+  std::string uid;
+  bool operator==(const ClaimingPod&) const = default;
+};
+
+struct Claim {
+  ClaimName name;
+  ClaimingPod pod;  // empty without requests
+  std::string node_pool;
+  std::vector<ClaimedRequest> requests;  // in the order of their first device; empty: nothing of it is ours
+  bool operator==(const Claim&) const = default;
+};
+
+// Whose results are ours.
+struct ClaimReader {
+  std::string driver;     // "vfrail.io"
+  std::string node_pool;  // the pool of this node's ResourceSlices, which is the node's name
+};
+
+// `json` is the claim as the API server has it. Results and configuration of other drivers are skipped.
+Result<Claim> read_claim(const Json& json, const ClaimName& name, const ClaimReader& reader);
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,164 @@
+#include "plugin/dra/claim_record.h"
+
+#include "common/container/held_folder.h"
+#include "common/errors/error_id.h"
+#include "common/files.h"
+#include "common/json.h"
+#include "plugin/device/allocate/prepared_record.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+namespace vfrail::plugin {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kClaims = "claims";
+constexpr std::string_view kJsonEnding = ".json";
+constexpr size_t kMaxRecordText = size_t{256} << 10;
+constexpr size_t kMaxClaims = 16'384;
+constexpr int64_t kClaimSchema = 1;
+
+std::string file_of(const std::string& uid) { return uid + std::string(kJsonEnding); }
+
+Json format_claim(const ClaimRecord& record) {
+  Json requests = Json::array();
+  for (const ClaimRecord::Request& request : record.requests) {
+    Json devices = Json::array();
+    for (const ClaimRecord::Device& device : request.devices)
+      devices.push(Json::object()
+                       .set("device", device.device)
+                       .set("resource", device.resource)
+                       .set("unit", device.unit));
+    requests.push(Json::object().set("name", request.name).set("devices", std::move(devices)));
+  }
+  return Json::object()
+      .set("schema", kClaimSchema)
+      .set("namespace", record.claim.name_space)
+      .set("name", record.claim.name)
+      .set("uid", record.claim.uid)
+      .set("pod", Json::object().set("name", record.pod.name).set("uid", record.pod.uid))
+      .set("pool", record.node_pool)
+      .set("requests", std::move(requests));
+}
+
+Result<std::string> needed(ObjectReader& reader, std::string_view key) {
+  auto text = TRY(reader.text(key));
+  if (!text) return reader.error(key, "missing");
+  return *std::move(text);
+}
+
+Result<const Json::Array*> objects(ObjectReader& reader, std::string_view key) {
+  const Json::Array* list = TRY(reader.array(key));
+  if (list == nullptr) return reader.error(key, "missing");
+  for (const Json& entry : *list) {
+    if (entry.as_object() == nullptr) return reader.error(key, "must be a list of objects");
+  }
+  return list;
+}
+
+Result<ClaimRecord::Request> parse_request(ObjectReader& reader) {
+  ClaimRecord::Request out;
+  out.name = TRY(needed(reader, "name"));
+  for (const Json& entry : *TRY(objects(reader, "devices"))) {
+    ObjectReader inner(*entry.as_object(), reader.path("devices"));
+    ClaimRecord::Device device;
+    device.device = TRY(needed(inner, "device"));
+    device.resource = TRY(needed(inner, "resource"));
+    device.unit = TRY(needed(inner, "unit"));
+    out.devices.push_back(std::move(device));
+  }
+  return out;
+}
+
+Result<ClaimRecord> parse_claim(const std::string& uid, const std::string& text) {
+  const Json json = TRY(Json::parse_object(text, kMaxRecordText));
+  ObjectReader reader(*json.as_object(), "");
+  TRY(reader.schema(kClaimSchema));
+  ClaimRecord out;
+  out.claim.name_space = TRY(needed(reader, "namespace"));
+  out.claim.name = TRY(needed(reader, "name"));
+  out.claim.uid = TRY(needed(reader, "uid"));
+  if (out.claim.uid != uid) return reader.error("uid", "is of another claim: " + out.claim.uid);
+  out.node_pool = TRY(needed(reader, "pool"));
+  const Json::Object* pod = TRY(reader.object("pod"));
+  if (pod == nullptr) return reader.error("pod", "missing");
+  ObjectReader of_pod(*pod, "pod");
+  out.pod.name = TRY(needed(of_pod, "name"));
+  out.pod.uid = TRY(needed(of_pod, "uid"));
+  for (const Json& entry : *TRY(objects(reader, "requests"))) {
+    ObjectReader inner(*entry.as_object(), "requests");
+    out.requests.push_back(TRY(parse_request(inner)));
+  }
+  return out;
+}
+
+// Less trusted processes write below the run folder, so no symbolic link there is followed.
+Result<std::optional<HeldFolder>> find_claims(const std::string& run_dir) {
+  const auto run = TRY(HeldFolder::open(run_dir));
+  auto folder = run ? TRY(run->enter(kClaims)) : std::nullopt;
+  if (folder) TRY(folder->check_owner());
+  return folder;
+}
+
+}  // namespace
+
+std::string ClaimRecord::text() const { return "claim " + claim.text() + " of pod " + pod.name; }
+
+Result<> write_claim(const std::string& run_dir, const ClaimRecord& record) {
+  TRY(check_owner_name(record.claim.uid));
+  const std::string folder = run_dir + "/" + kClaims;
+  TRY(make_folder(folder, 0700));
+  return write_file(folder + "/" + file_of(record.claim.uid), format_claim(record).text() + "\n", 0600,
+                    Durability::renamed);
+}
+
+Result<std::optional<ClaimRecord>> read_claim_record(const std::string& run_dir, const std::string& uid) {
+  TRY(check_owner_name(uid));
+  const auto folder = TRY(find_claims(run_dir));
+  if (!folder) return std::optional<ClaimRecord>();
+  const std::string path = folder->path() + "/" + file_of(uid);
+  const auto text = TRY(read_file(folder->at(file_of(uid)), kMaxRecordText), path);
+  if (!text) return std::optional<ClaimRecord>();
+  auto record = parse_claim(uid, *text);
+  if (!record)
+    return Error{
+        Errc::protocol, 0,
+        "the record " + path + " cannot be read: " + record.error().text + "; remove it when its pod is gone",
+        ErrorId::record_damaged};
+  return std::optional(*std::move(record));
+}
+
+Result<> remove_claim(const std::string& run_dir, const std::string& uid) {
+  TRY(check_owner_name(uid));
+  const auto folder = TRY(find_claims(run_dir));
+  return folder ? remove_file(folder->at(file_of(uid))) : Result<>();
+}
+
+Result<std::vector<std::string>> list_claims(const std::string& run_dir) {
+  std::vector<std::string> out;
+  const auto folder = TRY(find_claims(run_dir));
+  if (!folder) return out;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder->at(""), failed), end; !failed && at != end; at.increment(failed)) {
+    std::string name = at->path().filename().string();
+    if (!name.ends_with(kJsonEnding)) continue;
+    name.resize(name.size() - kJsonEnding.size());
+    if (!check_owner_name(name)) continue;
+    if (out.size() == kMaxClaims)
+      return Error{Errc::invalid, 0,
+                   folder->path() + " has more than " + std::to_string(kMaxClaims) +
+                       " records of claims; remove those whose pods are gone",
+                   ErrorId::state_folder};
+    out.push_back(std::move(name));
+  }
+  if (failed) return Error::from_errno(failed.value(), "list " + folder->path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace vfrail::plugin

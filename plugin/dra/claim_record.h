@@ -1,0 +1,49 @@
+// ClaimRecord: which devices were prepared for a ResourceClaim, by its uid. It is written before anything
+// that it names, and removed after all of that: without it nothing of the claim is on this node. On a tmpfs:
+// after a boot nothing is prepared. What each device was given is in the PreparedRecord of the same uid.
+//
+//   /run/vfrail/claims/2f0c8f1e-5b7d-4c0e-9b1a-0d3c8c0f7a11.json    0600
+#pragma once
+
+#include "common/result.h"
+#include "plugin/dra/claim.h"
+#include "plugin/dra/claim_name.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+struct ClaimRecord {
+  struct Device {
+    std::string device;    // in our ResourceSlices: "0000-3b-02-1"
+    std::string resource;  // "nvidia.com/hostdev"
+    std::string unit;      // of that resource's pool: "0000:3b:02.1"
+    bool operator==(const Device&) const = default;
+  };
+  struct Request {
+    std::string name;
+    std::vector<Device> devices;
+    bool operator==(const Request&) const = default;
+  };
+
+  ClaimName claim;
+  ClaimingPod pod;
+  std::string node_pool;
+  std::vector<Request> requests;
+
+  // "claim default/gpu-and-nic of pod trainer-0".
+  std::string text() const;
+  bool operator==(const ClaimRecord&) const = default;
+};
+
+// Atomic; the folder is created (0700).
+Result<> write_claim(const std::string& run_dir, const ClaimRecord& record);
+// No value if there is none. At most 256 KiB.
+Result<std::optional<ClaimRecord>> read_claim_record(const std::string& run_dir, const std::string& uid);
+Result<> remove_claim(const std::string& run_dir, const std::string& uid);
+// The uids of the claims that have a record, sorted. At most 16,384: more than a node has pods.
+Result<std::vector<std::string>> list_claims(const std::string& run_dir);
+
+}  // namespace vfrail::plugin

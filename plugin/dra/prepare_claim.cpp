@@ -1,0 +1,330 @@
+#include "plugin/dra/prepare_claim.h"
+
+#include "common/errors/error_id.h"
+#include "common/files.h"
+#include "common/node/attachments.h"
+#include "plugin/device/allocate/attached_devices.h"
+#include "plugin/device/allocate/cdi_folder.h"
+#include "plugin/device/allocate/prepared_record.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <set>
+#include <unistd.h>
+#include <utility>
+
+namespace vfrail::plugin {
+
+namespace {
+
+constexpr const char* kClaimKind = "vfrail.io/claim";
+
+// CDI allows letters, digits and "_-.:". Requests are named by DNS labels, so that '_' is in none of them.
+std::string encoded(const std::string& request) {
+  std::string out = request;
+  for (char& c : out) {
+    const bool good = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+    if (!good) c = '_';
+  }
+  return out;
+}
+
+CdiSpec claim_spec(const std::string& uid, const std::string& request) {
+  return {kClaimKind, uid + "-" + encoded(request), {}};
+}
+
+std::string spec_path(const std::string& uid, const std::string& request, const AllocatePlaces& places) {
+  return places.cdi_dir + "/" + claim_spec(uid, request).file_name();
+}
+
+Result<> check_cdi(const AllocatePlaces& places) {
+  if (!places.cdi_dir.empty()) return {};
+  return Error{
+      Errc::unsupported, 0,
+      "devices of claims go by CDI alone, and vfrail serve uses no CDI folder on this node: enable CDI "
+      "in the container runtime (containerd 1.7 or later, CRI-O), or start it with --use-cdi=true; its "
+      "log says why it does not",
+      ErrorId::cdi_not_supported};
+}
+
+Result<ClaimRecord> make_record(const Claim& claim, const OfferedUnits& offered) {
+  ClaimRecord out{.claim = claim.name, .pod = claim.pod, .node_pool = claim.node_pool, .requests = {}};
+  for (const ClaimedRequest& request : claim.requests) {
+    ClaimRecord::Request& named = out.requests.emplace_back(ClaimRecord::Request{request.name, {}});
+    for (const std::string& device : request.devices) {
+      const auto unit = offered.by_name.find(device);
+      if (unit == offered.by_name.end())
+        return Error{Errc::not_found, 0,
+                     "request " + request.name + " has device " + device +
+                         ", which this node does not offer now: it has vanished, or the configuration has "
+                         "changed since; delete the pod, so that it gets another",
+                     ErrorId::not_advertised};
+      named.devices.push_back({device, unit->second.pool->resource(), unit->second.unit});
+    }
+  }
+  return out;
+}
+
+const PublishedPool* find_pool(const std::vector<PublishedPool>& pools, const std::string& resource) {
+  const auto at = std::find_if(pools.begin(), pools.end(),
+                               [&](const auto& pool) { return pool->resource() == resource; });
+  return at == pools.end() ? nullptr : &*at;
+}
+
+// A container for each request, because each has an environment of its own. No value: a device is not offered
+// any more.
+std::optional<std::vector<ContainerUnits>> find_units(const ClaimRecord& record,
+                                                      const std::vector<PublishedPool>& pools) {
+  std::vector<ContainerUnits> out;
+  for (const ClaimRecord::Request& request : record.requests) {
+    ContainerUnits& units = out.emplace_back();
+    for (const ClaimRecord::Device& device : request.devices) {
+      const PublishedPool* pool = find_pool(pools, device.resource);
+      if (pool == nullptr || pool->find_unit(device.unit) == nullptr) return std::nullopt;
+      auto at = std::find_if(units.begin(), units.end(),
+                             [&](const UnitsOfPool& one) { return one.pool->resource() == device.resource; });
+      if (at == units.end()) at = units.insert(at, {*pool, {}});
+      at->units.push_back(device.unit);
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> devices_of(const ClaimRecord::Device& device, const PreparedFiles& files) {
+  for (const AllocatedUnit& unit : files.units) {
+    if (unit.unit != device.unit || unit.resource != device.resource) continue;
+    std::vector<std::string> out;
+    for (const DeviceId& id : unit.devices) out.push_back(id.text());
+    return out;
+  }
+  return {device.unit};
+}
+
+// What is about all devices of a request, and so in no device's spec.
+ContainerEdits edits_of_request(ContainerEdits edits) {
+  edits.cdi_devices.clear();
+  return edits;
+}
+
+Result<> write_claim_specs(const ClaimRecord& record, const std::vector<ContainerEdits>& edits,
+                           const AllocatePlaces& places) {
+  for (size_t i = 0; i < record.requests.size(); ++i) {
+    CdiSpec spec = claim_spec(record.claim.uid, record.requests[i].name);
+    spec.edits = edits_of_request(edits.at(i));
+    if (spec.edits == ContainerEdits()) continue;
+    const auto there = read_cdi_spec(places.cdi_dir + "/" + spec.file_name());
+    if (there && *there && **there == spec) continue;
+    TRY(with_id(ErrorId::cdi_spec, put_cdi_spec(places.cdi_dir, spec)),
+        "write the CDI spec of request " + record.requests[i].name);
+  }
+  return {};
+}
+
+std::vector<PreparedDevice> answer(const ClaimRecord& record, const PreparedRecord& prepared) {
+  std::vector<PreparedDevice> out;
+  for (size_t i = 0; i < record.requests.size(); ++i) {
+    const ClaimRecord::Request& request = record.requests[i];
+    const ContainerEdits& edits = prepared.edits->at(i);
+    for (const ClaimRecord::Device& device : request.devices) {
+      PreparedDevice one{request.name, record.node_pool, device.device, {}};
+      if (&device == &request.devices.front() && edits_of_request(edits) != ContainerEdits())
+        one.cdi_ids.push_back(claim_cdi_id(record.claim.uid, request.name));
+      for (const std::string& id : devices_of(device, prepared.files)) {
+        for (const std::string& name : edits.cdi_devices) {
+          if (name.ends_with("=" + id)) one.cdi_ids.push_back(name);
+        }
+      }
+      out.push_back(std::move(one));
+    }
+  }
+  return out;
+}
+
+Result<PreparedRecord> read_complete(const ClaimRecord& record, const AllocatePlaces& places) {
+  auto prepared = TRY(read_prepared(places.run_dir, record.claim.uid));
+  if (prepared && prepared->edits && prepared->edits->size() == record.requests.size())
+    return *std::move(prepared);
+  return Error{Errc::not_found, 0, "there is no complete record of what is prepared for " + record.text(),
+               ErrorId::record_damaged};
+}
+
+// A device that both have; empty: none.
+std::string find_shared_device(const ClaimRecord& ours, const ClaimRecord& theirs) {
+  std::set<std::string> names;
+  for (const ClaimRecord::Request& request : ours.requests) {
+    for (const ClaimRecord::Device& device : request.devices) names.insert(device.device);
+  }
+  for (const ClaimRecord::Request& request : theirs.requests) {
+    for (const ClaimRecord::Device& device : request.devices) {
+      if (names.contains(device.device)) return device.device;
+    }
+  }
+  return {};
+}
+
+// A pod that was given the device by a claim that has ended without us is refused until that is unprepared.
+Result<> check_no_other(const ClaimRecord& record, const AllocatePlaces& places) {
+  for (const std::string& uid : TRY(list_claims(places.run_dir))) {
+    if (uid == record.claim.uid) continue;
+    const auto other = TRY(read_claim_record(places.run_dir, uid));
+    if (!other) continue;
+    const std::string shared = find_shared_device(record, *other);
+    if (shared.empty()) continue;
+    return Error{
+        Errc::busy, 0,
+        "device " + shared + " is prepared for " + other->text() + ", which kubelet has to unprepare first",
+        ErrorId::device_in_use};
+  }
+  return {};
+}
+
+Result<std::vector<PreparedDevice>> prepare_new(const ClaimRecord& record,
+                                                const std::vector<PublishedPool>& pools,
+                                                const AllocatePlaces& places) {
+  TRY(check_no_other(record, places));
+  const auto units = find_units(record, pools);
+  if (!units)
+    return Error{Errc::not_found, 0, "the devices of this node are just changing; try again",
+                 ErrorId::not_advertised};
+  const auto edits = TRY(prepare_for(record.claim.uid, *units, places));
+  TRY(write_claim_specs(record, edits, places));
+  return answer(record, TRY(read_complete(record, places)));
+}
+
+// Each step after the one before it: what is left can be tried again.
+Result<> remove_all(const std::string& uid, const std::optional<ClaimRecord>& record,
+                    const AllocatePlaces& places) {
+  if (record && !places.cdi_dir.empty()) {
+    for (const ClaimRecord::Request& request : record->requests)
+      TRY(remove_file(spec_path(uid, request.name, places)));
+  }
+  TRY(release(uid, places));
+  return remove_claim(places.run_dir, uid);
+}
+
+std::vector<std::string> devices_of(const std::optional<ClaimRecord>& record,
+                                    const std::optional<PreparedRecord>& prepared) {
+  std::vector<std::string> out;
+  if (prepared) {
+    for (const AllocatedUnit& unit : prepared->files.units) {
+      for (const DeviceId& id : unit.devices) out.push_back(id.text());
+    }
+    for (const DeviceId& id : prepared->files.allocated_nodes) out.push_back(id.text());
+  }
+  if (record) {
+    for (const ClaimRecord::Request& request : record->requests) {
+      for (const ClaimRecord::Device& device : request.devices) out.push_back(device.unit);
+    }
+  }
+  return out;
+}
+
+Result<> check_returned(const std::string& uid, const std::vector<std::string>& devices,
+                        const AllocatePlaces& places) {
+  if (devices.empty()) return {};
+  const auto attached = TRY(attached_devices(places));
+  for (const std::string& device : devices) {
+    const auto by = attached.find(device);
+    if (by == attached.end()) continue;
+    const auto record = Attachments(places.cni_state_dir).load(by->second);
+    const std::string who = record && *record
+                                ? attachment_text(**record) + ", in network namespace " + (*record)->netns
+                                : by->second.text();
+    return Error{
+        Errc::busy, 0,
+        "device " + device + " of claim " + uid + " is still attached as " + who +
+            ": vfrail-cni's DEL has to return it first; it comes when the container runtime stops the "
+            "pod's sandbox, and its log says why it fails",
+        ErrorId::device_in_use};
+  }
+  return {};
+}
+
+// Where the devices are not offered any more nothing can be worked out.
+Result<> check_files(const PreparedRecord& prepared, const ClaimRecord& record,
+                     const AllocatePlaces& places) {
+  std::vector<std::string> paths = prepared.files.paths;
+  for (size_t i = 0; i < record.requests.size(); ++i) {
+    if (edits_of_request(prepared.edits->at(i)) != ContainerEdits())
+      paths.push_back(spec_path(record.claim.uid, record.requests[i].name, places));
+  }
+  for (const std::string& path : paths) {
+    if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) continue;
+    return Error{Errc::not_found, 0,
+                 path + " is missing, and cannot be written anew: this node does not offer the devices of " +
+                     record.text() + " now; delete the pod",
+                 ErrorId::cdi_spec};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string claim_cdi_id(const std::string& uid, const std::string& request) {
+  return claim_spec(uid, request).qualified_name();
+}
+
+Result<std::vector<PreparedDevice>> prepare_claim(const Claim& claim, const OfferedUnits& offered,
+                                                  const AllocatePlaces& places) {
+  if (claim.requests.empty()) return std::vector<PreparedDevice>();
+  const std::string what = "prepare claim " + claim.name.text();
+  TRY(check_cdi(places), what);
+  if (const auto known = TRY(find_prepared_claim(claim.name.uid, places), what))
+    return prepare_again(*known, offered.pools, places);
+  const ClaimRecord record = TRY(make_record(claim, offered), what);
+  TRY(write_claim(places.run_dir, record), what);
+  auto out = prepare_new(record, offered.pools, places);
+  if (out) return out;
+  const auto removed = remove_all(claim.name.uid, record, places);
+  return std::move(out.error()).in(what).and_also(removed ? "" : removed.error().text);
+}
+
+Result<std::optional<ClaimRecord>> find_prepared_claim(const std::string& uid, const AllocatePlaces& places) {
+  auto record = TRY(read_claim_record(places.run_dir, uid));
+  if (!record) return record;
+  const auto prepared = TRY(read_prepared(places.run_dir, uid));
+  if (!prepared || !prepared->edits || prepared->edits->size() != record->requests.size()) record.reset();
+  return record;
+}
+
+Result<std::vector<PreparedDevice>> prepare_again(const ClaimRecord& record,
+                                                  const std::vector<PublishedPool>& pools,
+                                                  const AllocatePlaces& places) {
+  const std::string what = "prepare claim " + record.claim.text() + " again";
+  TRY(check_cdi(places), what);
+  const auto units = find_units(record, pools);
+  if (!units) {
+    const PreparedRecord prepared = TRY(read_complete(record, places), what);
+    TRY(check_files(prepared, record, places), what);
+    return answer(record, prepared);
+  }
+  const auto edits = TRY(prepare_for(record.claim.uid, *units, places), what);
+  TRY(write_claim_specs(record, edits, places), what);
+  return answer(record, TRY(read_complete(record, places), what));
+}
+
+Result<> unprepare_claim(const std::string& uid, const AllocatePlaces& places) {
+  const auto record = TRY(read_claim_record(places.run_dir, uid));
+  const auto prepared = TRY(read_prepared(places.run_dir, uid));
+  TRY(check_returned(record ? record->claim.text() : uid, devices_of(record, prepared), places));
+  return remove_all(uid, record, places);
+}
+
+std::vector<Warning> rewrite_all(const std::vector<PublishedPool>& pools, const AllocatePlaces& places) {
+  std::vector<Warning> out;
+  const auto claims = list_claims(places.run_dir);
+  if (!claims) return {{claims.error().text, claims.error().id()}};
+  for (const std::string& uid : *claims) {
+    const auto record = find_prepared_claim(uid, places);
+    if (record && !*record) continue;  // kubelet has no answer, and asks again
+    const Result<> written = !record ? Result<>(record.error()) : [&]() -> Result<> {
+      TRY(prepare_again(**record, pools, places));
+      return {};
+    }();
+    if (!written) out.push_back({written.error().text, written.error().id()});
+  }
+  return out;
+}
+
+}  // namespace vfrail::plugin
