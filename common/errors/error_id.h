@@ -126,6 +126,8 @@ enum class ErrorId : uint8_t {
   rdma_exclusive_mode,
   devlink_not_asked,
   node_labels,
+  claim_refused,
+  not_offered,
 
   // error_health.cpp: why a device is unhealthy, or in no resource.
   port_down,

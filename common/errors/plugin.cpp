@@ -140,6 +140,16 @@ constexpr ErrorRow kPluginErrors[] = {
      "Create the folder, or mount the host's there (the chart's `nfd.enabled`); give resources shorter "
      "names. "
      "The devices are served all the same."},
+    {ErrorId::claim_refused, "VF-CLAIM-REFUSED",
+     "Dynamic resource allocation: the devices of a ResourceClaim are not prepared, or not released.",
+     "The message says what is wrong: several pods reserve the claim, another device is prepared for it, a "
+     "device has left the node or is still in a pod, or vfrail-kube cannot read the claim.",
+     "See the pod's events, and `kubectl get resourceclaim NAME -o yaml`. Kubelet tries again by itself."},
+    {ErrorId::not_offered, "VF-NOT-OFFERED",
+     "Dynamic resource allocation: the scheduler does not get the devices of this node.",
+     "The message says why: the container kube of vfrail's pod does not run or may not write ResourceSlices, "
+     "Kubernetes is older than 1.34, or the node still offers the resource by the device plugin.",
+     "See the log of the container kube. Pods that have devices keep them."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

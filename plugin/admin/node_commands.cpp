@@ -67,6 +67,17 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
            "Write labels of the node there for Node Feature Discovery, as the file vfrail");
 }
 
+void add_serve_dra(CLI::App* serve, ServeOptions& options) {
+  add_text(serve, "--dra-socket", options.dra_socket, "FILE",
+           "Socket of `vfrail-kube node`: pods get devices by ResourceClaims (dynamic resource allocation, "
+           "Kubernetes 1.34), and no longer by kubelet's device plugin; shared ones stay with that");
+  add_text(serve, "--dra-driver", options.dra_driver, "NAME", "Of the driver in ResourceSlices");
+  add_text(serve, "--dra-instance", options.dra_instance, "UID",
+           "Of the pod, where two of them run during an update");
+  serve->add_flag("--dra-for-dranet", options.dra_for_dranet,
+                  "Devices have the attributes of dra.net as well, for claims written for DRANET");
+}
+
 void define_serve(CLI::App* serve, ServeOptions& options) {
   options.config_file = own_config_file();
   add_text(serve, "--config-file", options.config_file, "FILE", "Which devices to advertise, as what");
@@ -78,6 +89,7 @@ void define_serve(CLI::App* serve, ServeOptions& options) {
                    "How to register; auto: watcher if KUBELET_ROOT/plugins_registry exists")
       ->option_text("auto|watcher|legacy");
   add_serve_folders(serve, options);
+  add_serve_dra(serve, options);
   add_text(serve, "--sweep", options.sweep_program, "FILE",
            "Path of the installed vfrail-cni; runs its sweep when pods have ended without a DEL");
   serve

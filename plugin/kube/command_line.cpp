@@ -8,6 +8,8 @@
 #include "plugin/kube/access/cluster_access.h"
 #include "plugin/kube/controller/controller.h"
 #include "plugin/kube/fabric/fabric_test.h"
+#include "plugin/kube/node/device_check.h"
+#include "plugin/kube/node/node_api.h"
 #include "plugin/kube/until_signal.h"
 #include "plugin/kube/view/pod_checks.h"
 #include "plugin/kube/view/view_commands.h"
@@ -78,10 +80,14 @@ Result<> set_up_log(const CommandWords& words, Log& log) {
   return {};
 }
 
-Result<int> run_controller(const CommandWords& words) {
-  // glibc gives the thread of each watch an arena of its own, and keeps in the heap what a list has taken.
+// glibc gives each thread an arena of its own, and keeps in the heap what a list has taken.
+void limit_heap() {
   ::mallopt(M_ARENA_MAX, 1);
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+}
+
+Result<int> run_controller(const CommandWords& words) {
+  limit_heap();
   Log log;
   TRY(set_up_log(words, log));
   const ClusterAccess access = TRY(find_access(words));
@@ -93,6 +99,47 @@ Result<int> run_controller(const CommandWords& words) {
            {{"version", VFRAIL_VERSION}, {"access", access.source}, {"lease", options.lease.text()}});
   UntilSignal until_signal;
   Controller(access, std::move(options), log).run(until_signal.token());
+  log.info("stopped");
+  return 0;
+}
+
+// --- the API side of a node
+
+Result<NodeAgentOptions> read_node_options(const CommandWords& words) {
+  NodeAgentOptions out{.driver = value_of(words, "--driver", "vfrail.io"),
+                       .node = value_of(words, "--node", environment("NODE_NAME"))};
+  if (!is_dns_subdomain(out.driver, 63))
+    return Error{
+        Errc::invalid, 0,
+        "--driver: \"" + out.driver + "\" must be a DNS name of at most 63 characters, such as vfrail.io"};
+  if (out.node.empty())
+    return Error{Errc::invalid, 0, "--node: the name of the Node is missing, and $NODE_NAME is not set"};
+  if (!is_dns_subdomain(out.node, 253))
+    return Error{Errc::invalid, 0, "--node: \"" + out.node + "\" is not the name of a Node"};
+  return out;
+}
+
+Result<int> run_node(const CommandWords& words) {
+  limit_heap();
+  Log log;
+  TRY(set_up_log(words, log));
+  const std::string socket = value_of(words, "--socket");
+  if (socket.empty()) return Error{Errc::invalid, 0, "--socket: the path of the socket is missing"};
+  const NodeAgentOptions options = TRY(read_node_options(words));
+  const ClusterAccess access = TRY(find_access(words));
+  UntilSignal until_signal;
+  Claims claims(access, options.driver, options.node);
+  NodeAgent agent(access, options, log);
+  const NodeApi api(options, agent, claims);
+  const auto server =
+      TRY(SocketServer::start(socket, [&api](const SocketRequest& request) { return api.answer(request); }));
+  log.info("started", {{"version", VFRAIL_VERSION},
+                       {"access", access.source},
+                       {"node", options.node},
+                       {"driver", options.driver},
+                       {"socket", socket}});
+  until_signal.wait();
+  claims.stop();
   log.info("stopped");
   return 0;
 }
@@ -210,13 +257,26 @@ std::vector<OptionText> check_options() {
        {{"-l", "--selector"}, "LABELS", "Pods with these labels"}});
 }
 
+std::vector<OptionText> log_options() {
+  return {{{"--log-level"}, "error|warning|info|debug", "What is logged (info)"},
+          {{"--log-format"}, "text|json", "How it is logged (text)"}};
+}
+
 std::vector<OptionText> controller_options() {
   return with(
-      access_options(),
-      {{{"--cni-type"}, "TYPE", "CNI plugin of the networks it makes (vfrail)"},
-       {{"-n", "--namespace"}, "NAME", "Where the Lease is on which replicas agree (that of the pod)"},
-       {{"--log-level"}, "error|warning|info|debug", "What is logged (info)"},
-       {{"--log-format"}, "text|json", "How it is logged (text)"}});
+      with(access_options(),
+           {{{"--cni-type"}, "TYPE", "CNI plugin of the networks it makes (vfrail)"},
+            {{"-n", "--namespace"}, "NAME", "Where the Lease is on which replicas agree (that of the pod)"}}),
+      log_options());
+}
+
+std::vector<OptionText> node_options() {
+  return with(
+      with(access_options(),
+           {{{"--socket"}, "PATH", "Where it listens for vfrail serve, whose --dra-socket it is"},
+            {{"--node"}, "NAME", "The Node on which it runs ($NODE_NAME)"},
+            {{"--driver"}, "NAME", "Name of the DRA driver, as --dra-driver of vfrail serve (vfrail.io)"}}),
+      log_options());
 }
 
 std::vector<OptionText> fabric_options() {
@@ -257,7 +317,11 @@ std::vector<Command> commands() {
         fabric_options()},
        run_fabric_test},
       {{"controller", "Make the networks of HostDeviceNetworks, until it is stopped", controller_options()},
-       run_controller}};
+       run_controller},
+      {{"node",
+        "Publish the devices of a node for DRA and read claims, for vfrail serve, until it is stopped",
+        node_options()},
+       run_node}};
 }
 
 }  // namespace
@@ -268,8 +332,9 @@ CommandText kube_command_line(const std::string& name) {
                   "SR-IOV and RDMA devices of the whole cluster, with the rights of who asks"};
   out.options = {help_option(), {{"--version"}, "", "Print the version and exit"}};
   for (Command& command : commands()) {
-    // Its place is a pod.
-    if (!plugin || command.text.name != "controller") out.commands.push_back(std::move(command.text));
+    // Their place is a pod.
+    const bool is_of_pod = command.text.name == "controller" || command.text.name == "node";
+    if (!plugin || !is_of_pod) out.commands.push_back(std::move(command.text));
   }
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.sections = {

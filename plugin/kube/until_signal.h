@@ -1,8 +1,10 @@
 // UntilSignal: a request to stop that SIGTERM or SIGINT makes. While it exists these signals do nothing else.
 #pragma once
 
+#include <condition_variable>
 #include <csignal>
 #include <ctime>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -22,6 +24,12 @@ class UntilSignal {
   UntilSignal& operator=(const UntilSignal&) = delete;
 
   std::stop_token token() const { return stop_.get_token(); }
+  void wait() const {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait(lock, token(), [] { return false; });
+  }
 
  private:
   void wait(const std::stop_token& over) {

@@ -46,6 +46,10 @@ class Publisher {
   // The result of ask_in_use(), once.
   virtual std::optional<Answer> take_answer() = 0;
 
+  // What containers have, by the answers of all publishers together: one that knows more of an entry than who
+  // answered may say it.
+  virtual void complete(DevicesInUse&) {}
+
   virtual std::vector<ResourceStatus> status() const = 0;
   // Calls that are under way may go on for so long. What pods that run on have stays.
   virtual void close(std::chrono::milliseconds patience) = 0;

@@ -63,6 +63,10 @@ std::optional<Publisher::Answer> Publishers::take_answer() {
   return asked_.empty() ? std::exchange(sum_, std::nullopt) : std::nullopt;
 }
 
+void Publishers::complete(DevicesInUse& in_use) {
+  for (Publisher* one : all_) one->complete(in_use);
+}
+
 std::vector<ResourceStatus> Publishers::status() const {
   std::vector<ResourceStatus> out;
   for (const Publisher* one : all_) {

@@ -25,6 +25,7 @@ class Publishers {
   void ask_in_use(Time now);
   // The devices in use of all of them; an error if one has failed.
   std::optional<Publisher::Answer> take_answer();
+  void complete(DevicesInUse& in_use);
   std::vector<ResourceStatus> status() const;
   // One after the other, in that time together.
   void close(std::chrono::milliseconds patience);

@@ -228,6 +228,7 @@ void Daemon::take_answer(Time now) {
     return;
   }
   kubelet_complaint_.clear();
+  publishers_.complete(*answer->in_use);
   advertised_.answered(*std::move(answer->in_use), answer->asked, now);
   answer_decides_ = !was_due && now >= advertised_.read_at();
   if (options_.care_for_specs)

@@ -5,6 +5,7 @@
 #include "common/programs.h"
 #include "common/result.h"
 #include "plugin/device/config/config.h"
+#include "plugin/dra/offer.h"
 #include "plugin/observe/metrics/metrics.h"
 
 #include <chrono>
@@ -33,8 +34,12 @@ struct ServeOptions {
   size_t metrics_max_series = kMaxDeviceSeries;         // about single devices
   std::string probe_address;                            // empty: none; as metrics_address, without /metrics
   std::string nfd_features;                             // folder of feature files; empty: none
-  std::string log_level;                                // empty: by `verbosity`
-  std::string verbosity;                                // glog's -v: from 4 on debug; empty: info
+  std::string dra_socket;  // where vfrail-kube listens; empty: no dynamic resource allocation
+  std::string dra_driver = kDraDriver;
+  std::string dra_instance;  // distinguishes two that run at a rolling update: the pod's uid; empty: one
+  bool dra_for_dranet = false;
+  std::string log_level;  // empty: by `verbosity`
+  std::string verbosity;  // glog's -v: from 4 on debug; empty: info
   std::string log_format = "text";
   std::string use_cdi = "auto";      // or "true", "false"
   std::string cdi_dir;               // empty: the one of the container runtime

@@ -92,6 +92,24 @@ control_plane() {
     eventually kubectl get serviceaccount -n kube-system default
 }
 
+# What the second Multus asks for beside it: the devices of claims, and what the driver says of each.
+claims_for_multus() {
+    kubectl apply -f - << 'END'
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: multus-claims}
+rules:
+  - {apiGroups: [resource.k8s.io], resources: [resourceclaims], verbs: [get]}
+  - {apiGroups: [resource.k8s.io], resources: [resourceslices], verbs: [get, list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: multus-claims}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: multus-claims}
+subjects: [{kind: ServiceAccount, name: multus, namespace: kube-system}]
+END
+}
+
 # CRDs, roles and service accounts of Multus and whereabouts from their own files, less the DaemonSets: there is no
 # kube-proxy, so pods have no way to the API server, and both run as executables. They ask it through a proxy on this
 # machine, as their service accounts: Multus asks for 250 ms a try, and TLS alone takes the emulated node longer when eight
@@ -103,6 +121,7 @@ peers() {
         awk -v RS='---\n' '!/kind: (DaemonSet|ConfigMap)/ && /kind:/ { print "---\n" $0 }' "$file" |
             kubectl apply -f - || return
     done
+    claims_for_multus || return
     for file in "$manifests"/whereabouts.cni.cncf.io_*.yaml; do kubectl apply -f "$file" || return; done
     for file in multus whereabouts; do
         kubeconfig "https://127.0.0.1:$API" "$(kubectl -n kube-system create token "$file" --duration 24h)" > "$work/$file.conf"

@@ -20,6 +20,8 @@ disk() (
     cp "$bin/kubelet" "$tree/bin/"
     cp "$containerd_bin"/{containerd,containerd-shim-runc-v2,ctr} "$tree/containerd/"
     cp /usr/lib/cni/{bridge,host-local,loopback,static,dhcp} "$clients"/{multus,whereabouts} "$tree/cni/"
+    [ ! -e "$CLUSTER_BUILD/bin/multus-claims" ] || cp "$CLUSTER_BUILD/bin/multus-claims" "$tree/"
+    cp "$CLUSTER_BUILD/bin/gpu-driver" "$tree/"
     gcc -Os -static -o "$work/images/pause/pause" "$here/pause.c"
     "$here/image" docker.io/library/pause:1 "$work/images/pause" '["/pause"]' '[]' "$tree/images/pause.tar"
     tools_image "$tree/images/tools.tar"

@@ -32,7 +32,7 @@ node_files() {
         xz -dc "$module" > "$files/modules/${name%.xz}"
         echo "${name%.xz}" >> "$files/modules/order"
     done
-    printf '%s=%q\n' NODE "$NODE" SHELL_PORT "$SHELL_PORT" SHELL_SECRET "$SHELL_SECRET" VFS "$VFS" RDMA "$RDMA" FABRIC "$FABRIC" > "$files/settings"
+    printf '%s=%q\n' NODE "$NODE" SHELL_PORT "$SHELL_PORT" SHELL_SECRET "$SHELL_SECRET" API "$API" VFS "$VFS" RDMA "$RDMA" FABRIC "$FABRIC" > "$files/settings"
     cp "$here/guest/service.sh" "$files/"
     cp "$work/pki/ca.crt" "$files/etc/kubernetes/"
     kubeconfig "https://10.0.2.2:$API" "$KUBELET_TOKEN" > "$files/etc/kubernetes/kubelet.conf"

@@ -91,7 +91,7 @@ TEST_CASE("the pod has no namespace of the host, no privilege and no API token")
     CHECK_FALSE(spec[key].as<bool>(false));
   }
   CHECK_FALSE(spec["automountServiceAccountToken"].as<bool>(true));
-  CHECK_FALSE(spec["serviceAccountName"].IsDefined());
+  CHECK(spec["serviceAccountName"].as<std::string>() == "default");
   CHECK(below(spec, {"securityContext", "seccompProfile", "type"}).as<std::string>() == "RuntimeDefault");
   for (const Document& one : documents()) {
     INFO(one.where());

@@ -37,7 +37,7 @@ app.kubernetes.io/component: controller
 {{- end -}}
 
 {{- define "vfrail.serviceAccount" -}}
-{{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create) | ternary (include "vfrail.name" .) "") }}
+{{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create .Values.dra.enabled) | ternary (include "vfrail.name" .) "") }}
 {{- end -}}
 
 {{- /* An init container that installs vfrail-cni; of it a dictionary: root, name (its own), as (the executable's). */ -}}

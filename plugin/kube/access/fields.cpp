@@ -29,4 +29,11 @@ bool is_true_at(const Json& json, FieldPath path) {
   return flag != nullptr && *flag;
 }
 
+// Quantities of devices are whole numbers, and any form of zero has no other digit.
+bool is_some(const Json& quantity) {
+  const std::string* text = quantity.as_text();
+  if (text == nullptr) return quantity.as_int() != nullptr && *quantity.as_int() > 0;
+  return text->find_first_of("123456789") != std::string::npos;
+}
+
 }  // namespace vfrail::kube

@@ -19,5 +19,7 @@ std::string text_at(const Json& json, FieldPath path);
 const Json::Array& list_at(const Json& json, FieldPath path);
 // False if it is not there or not a boolean.
 bool is_true_at(const Json& json, FieldPath path);
+// Of a quantity of devices: whether it is more than zero.
+bool is_some(const Json& quantity);
 
 }  // namespace vfrail::kube

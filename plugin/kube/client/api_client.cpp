@@ -237,9 +237,11 @@ Result<> ApiClient::read_events(milliseconds most, const WatchLines::Event& even
   return {};
 }
 
-Result<Json> ApiClient::create(const ResourceType& type, const std::string& name_space, const Json& object) {
+Result<Json> ApiClient::create(const ResourceType& type, const std::string& name_space, const Json& object,
+                               Storage storage) {
+  const char* mode = storage == Storage::dry_run ? "&dryRun=All" : "";
   return send_for_json({.method = "POST",
-                        .target = path_of(type, {name_space, ""}) + "?fieldManager=vfrail",
+                        .target = path_of(type, {name_space, ""}) + "?fieldManager=vfrail" + mode,
                         .content_type = kJson,
                         .body = object.text(),
                         .repeatable = false});

@@ -66,7 +66,10 @@ class ApiClient {
   Result<> watch(const ResourceType& type, const std::string& name_space, const Selectors& selectors,
                  const std::string& version, uint32_t seconds,
                  const std::function<void(std::string_view type, Json&& object)>& event);
-  Result<Json> create(const ResourceType& type, const std::string& name_space, const Json& object);
+  // dry_run: all is done but that it is stored; the value is what would be.
+  enum class Storage : uint8_t { stored, dry_run };
+  Result<Json> create(const ResourceType& type, const std::string& name_space, const Json& object,
+                      Storage storage = Storage::stored);
   // Server-side apply: makes the object, or changes the fields that are given.
   Result<Json> apply(const ResourceType& type, const ObjectName& object, const Json& fields,
                      const ApplyOptions& options = {});

@@ -67,6 +67,7 @@ void ObjectWatch::run(const std::stop_token& stop) {
       const std::lock_guard lock(mutex_);
       view_.trouble = std::move(result.error());
     }
+    if (options_.lists_after_trouble) version_.clear();
     wakeup_.notify();
     if (!pause_for(backoff.after_failure(Backoff::Clock::now()), stop)) return;
   }
@@ -87,8 +88,8 @@ Result<> ObjectWatch::list_and_watch(ApiClient& client) {
     std::string version = TRY(client.list(
         options_.type, options_.name_space, options_.selectors,
         [&](Json&& object) { keep(objects, std::move(object)); }, [&] { objects.clear(); }));
-    publish([&](View& view) { view.objects = std::move(objects); });
     version_ = std::move(version);
+    publish([&](View& view) { view.objects = std::move(objects); });
   }
   const auto take = [this](std::string_view type, Json&& object) {
     version_ = version_of(object);
@@ -112,6 +113,7 @@ void ObjectWatch::publish(Change change) {
   {
     const std::lock_guard lock(mutex_);
     change(view_);
+    view_.version = version_;
     view_.complete = true;
     view_.trouble.reset();
   }

@@ -36,6 +36,9 @@ struct WatchOptions {
   Selectors selectors = {};
   // What is kept of an object; a null leaves it out. By default all but metadata.managedFields.
   std::function<Json(Json&&)> keep = {};
+  // After a failure the objects are listed again, so that `trouble` ends when the server answers, and not
+  // with the next change. For kinds of which there are few.
+  bool lists_after_trouble = false;
 };
 
 class ObjectWatch {
@@ -45,6 +48,7 @@ class ObjectWatch {
     Objects objects;
     bool complete = false;              // the kind has been listed once, and `objects` is of one moment
     std::optional<Error> trouble = {};  // why it may be old
+    std::string version = {};           // resourceVersion of the newest change in `objects`
 
     // The API server does not know the kind (no CRD). A file of a token that is missing, or a name that
     // cannot be looked up, is Errc::not_found too, and says nothing about kinds.

@@ -26,6 +26,9 @@ inline constexpr ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", f
 inline constexpr ResourceType kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline constexpr ResourceType kEvents{"events.k8s.io", "v1", "events", "Event"};
 inline constexpr ResourceType kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet"};
+inline constexpr ResourceType kResourceSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
+                                              false};
+inline constexpr ResourceType kResourceClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"};
 inline constexpr ResourceType kCustomResourceDefinitions{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
 inline constexpr ResourceType kNetworkAttachmentDefinitions{

@@ -25,13 +25,6 @@ Json kept_metadata(const Json& object, std::initializer_list<std::string_view> m
   return out;
 }
 
-// Quantities of devices are whole numbers, and any form of zero has no other digit.
-bool is_some(const Json& quantity) {
-  const std::string* text = quantity.as_text();
-  if (text == nullptr) return quantity.as_int() != nullptr && *quantity.as_int() > 0;
-  return text->find_first_of("123456789") != std::string::npos;
-}
-
 }  // namespace
 
 Json keep_of_network(Json&& network) {

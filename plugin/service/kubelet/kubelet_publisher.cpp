@@ -90,7 +90,12 @@ void KubeletPublisher::take_registrations(Time now) {
 // registration that a changed preference needs.
 bool KubeletPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
   take_registrations(now);
-  return resources_.follow(pools, now);
+  if (!options_.serves) return resources_.follow(pools, now);
+  std::vector<PublishedPool> served;
+  for (const PublishedPool& pool : pools) {
+    if (options_.serves(pool->config)) served.push_back(pool);
+  }
+  return resources_.follow(served, now);
 }
 
 Publisher::Time KubeletPublisher::run_due(Time now) {

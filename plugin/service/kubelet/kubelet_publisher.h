@@ -25,6 +25,8 @@ class KubeletPublisher final : public Publisher {
     std::chrono::milliseconds stream_patience{3000};
     // How long an Allocate waits for a device to return from the pod before, which was deleted by force.
     std::chrono::milliseconds return_patience{10'000};
+    // The resources that kubelet is to get; empty: all.
+    std::function<bool(const ResourceConfig&)> serves = {};
   };
 
   KubeletPublisher(Options options, Log& log);

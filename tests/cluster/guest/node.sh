@@ -28,6 +28,12 @@ done
 # QEMU's user-mode network: 10.0.2.2 is the machine's own loopback.
 ip link set "$card" up && ip addr add 10.0.2.15/24 dev "$card" && ip route add default via 10.0.2.2 || exit
 echo 1 > /proc/sys/net/ipv4/ip_forward
+# Of services pods reach the API server's, and no other: there is no kube-proxy.
+ip link set lo up && ip addr add 10.96.0.1/32 dev lo || exit
+printf '#!/bin/sh\nexec /bin/busybox nc 10.0.2.2 %s\n' "$API" > /run/way-to-api
+chmod 700 /run/way-to-api
+busybox nc -ll -p 443 -e /run/way-to-api &
+way_to_api=$!
 : > /etc/resolv.conf
 [ -s /node/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /node/machine-id
 cp /node/machine-id /etc/machine-id
@@ -69,6 +75,6 @@ containers() { find /sys/fs/cgroup/kubepods -name cgroup.procs -exec cat {} +; }
 kill $(containers) 2> /dev/null
 for ((try = 0; try < 100; try++)); do [ -z "$(containers)" ] || sleep 0.1; done
 service_stop containerd
-kill $shell $keeper
+kill $shell $keeper $way_to_api
 sync
 stamp 'the node ends'

@@ -54,8 +54,8 @@ stays() {
     echo .                                  # grep -f takes an empty file for what matches everything, or nothing
 }
 
-# devices_of UID: the PCI functions that kubelet has given to the pod; those behind a unit of a bundle as vfrail has written
-# them down.
+# devices_of UID: the PCI functions that kubelet has given to the pod, or prepared for its claims; those behind a unit of a bundle
+# as vfrail has written them down.
 devices_of() {
     local unit resource
     jq -r --arg uid "$1" '.Data.PodDeviceEntries[]? | select(.PodUID == $uid) | .ResourceName as $resource |
@@ -66,6 +66,10 @@ devices_of() {
                 *:*) echo "$unit" ;;
             esac
         done
+    [ ! -e /var/lib/kubelet/dra_manager_state ] ||
+        jq -r --arg uid "$1" '.Data | fromjson | .ClaimInfoStateList[]? | select(.PodUIDs | has($uid)) |
+            .DriverState["vfrail.io"].Devices[]?.DeviceName' /var/lib/kubelet/dra_manager_state |
+            sed -E 's/^([0-9a-f]{4})-([0-9a-f]{2})-([0-9a-f]{2})-([0-7])$/\1:\2:\3.\4/'
 }
 
 # nodes_of ADDRESS: the character devices of the function's RDMA device and the common one, "NAME MAJOR:MINOR" each.

@@ -41,6 +41,7 @@ struct FakeCluster::Target {
   std::string name;  // with the namespace; empty: the collection
   bool is_status = false;
   bool is_watch = false;
+  bool is_dry_run = false;
   size_t version = 0;
 };
 
@@ -58,6 +59,7 @@ FakeCluster::Target FakeCluster::parse(const std::string& target) {
   out.is_status = parts.size() > 2 && parts[2] == "status";
   out.is_watch =
       target.find("watch=1") != std::string::npos || target.find("watch=true") != std::string::npos;
+  out.is_dry_run = target.find("dryRun=All") != std::string::npos;
   if (const size_t at = target.find("resourceVersion="); at != std::string::npos)
     out.version = std::strtoul(target.c_str() + at + 16, nullptr, 10);
   return out;
@@ -117,6 +119,16 @@ void FakeCluster::refuse_watches(const std::string& plural, unsigned status) {
   watch_refusals_[plural] = status;
 }
 
+void FakeCluster::refuse_queries(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  refused_query_ = text;
+}
+
+void FakeCluster::change_writes(std::function<void(Json&)> change) {
+  const std::lock_guard lock(mutex_);
+  change_ = std::move(change);
+}
+
 std::vector<std::string> FakeCluster::writes() const {
   const std::lock_guard lock(mutex_);
   return writes_;
@@ -151,9 +163,13 @@ void FakeCluster::serve(const ServedRequest& request, ServedAnswer& answer) {
   {
     const std::lock_guard lock(mutex_);
     const bool is_read = request.method == "GET";
-    if (!is_read && target.plural != "leases") writes_.push_back(request.method + " " + target.plural);
+    if (!is_read && target.plural != "leases" && !target.is_dry_run)
+      writes_.push_back(request.method + " " + target.plural);
     if (unknown_.contains(target.plural)) {
       out = refusal(404, "NotFound", "the server could not find the requested resource");
+    } else if (is_read && !refused_query_.empty() &&
+               request.target.find(refused_query_) != std::string::npos) {
+      out = refusal(400, "BadRequest", "field label not supported: " + refused_query_);
     } else if (!is_read) {
       out = answer_write(request, target);
     } else if (!target.is_watch) {
@@ -206,8 +222,13 @@ std::pair<unsigned, std::string> FakeCluster::answer_write(const ServedRequest& 
   if (const auto refused = refusals_.find(target.plural); refused != refusals_.end() && refused->second != 0)
     return refusal(refused->second, "Said", "it is refused here");
   auto& kind = objects_[target.plural];
-  const auto parsed = request.body.empty() ? Result<Json>(Json::object()) : Json::parse(request.body);
+  auto parsed = request.body.empty() ? Result<Json>(Json::object()) : Json::parse(request.body);
   if (!parsed) return refusal(400, "BadRequest", parsed.error().text);
+  if (change_ && request.method != "DELETE") change_(*parsed);
+  if (target.is_dry_run) return {201, parsed->text()};
+  if (const Json* prefix = parsed->find("metadata")->find("generateName");
+      request.method == "POST" && prefix != nullptr && name_of(*parsed).name.empty())
+    set_metadata(*parsed, "name", *prefix->as_text() + std::to_string(version_ + 10'000));
   const std::string name =
       target.name.empty() ? ObjectName{target.name_space, name_of(*parsed).name}.text() : target.name;
   const auto before = kind.find(name);

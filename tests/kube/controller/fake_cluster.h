@@ -35,7 +35,11 @@ class FakeCluster {
   void refuse_writes(const std::string& plural, unsigned status);
   // Answers watches of that kind with this status, those that are begun from now on.
   void refuse_watches(const std::string& plural, unsigned status);
-  // "POST network-attachment-definitions", in order; without those of leases.
+  // Answers lists and watches of which the query has this text with 400; empty: none.
+  void refuse_queries(const std::string& text);
+  // What the server does to each object that is written, also with dryRun, before it keeps it.
+  void change_writes(std::function<void(Json&)> change);
+  // "POST network-attachment-definitions", in order; without those of leases and those with dryRun.
   std::vector<std::string> writes() const;
 
  private:
@@ -64,6 +68,8 @@ class FakeCluster {
   std::set<std::string> unknown_;
   std::map<std::string, unsigned> refusals_;
   std::map<std::string, unsigned> watch_refusals_;
+  std::string refused_query_;
+  std::function<void(Json&)> change_;
   std::vector<std::string> writes_;
   ApiServer server_;
 };

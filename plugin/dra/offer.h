@@ -1,0 +1,55 @@
+// Offer: the units of pools as devices of ResourceSlices (resource.k8s.io/v1): their names, the attributes by
+// which claims select them, taints, and the order, in which the scheduler takes the first that fits. Pure.
+//
+// Every device has every attribute of ours: a CEL expression that names one which a candidate lacks ends the
+// allocation with an error. So one that has nothing to say is "" or -1. None of them changes when a pod gets
+// the device: each change is a write to the API server.
+#pragma once
+
+#include "common/json.h"
+#include "plugin/device/match/devices_in_use.h"
+#include "plugin/device/match/published_pool.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+inline constexpr const char* kDraDriver = "vfrail.io";
+// The key of taints; the value is the fault's code: "port_down".
+inline constexpr const char* kUnhealthyTaint = "vfrail.io/unhealthy";
+
+// Whether pods get the resource by claims where this node does that. Devices that pods share stay with the
+// device plugin.
+bool goes_by_claims(const ResourceConfig& resource);
+
+struct OfferedDevice {
+  std::string name;      // of the ResourceSlice: "0000-3b-02-1", "rdma-hca-bundle-3"
+  std::string resource;  // "nvidia.com/hostdev"
+  std::string unit;      // of its pool
+  Json device;           // an entry of spec.devices
+};
+
+// What a device was last called in the host, where it is not while a pod has it.
+struct HostNames {
+  std::string netdev;
+  std::string rdma;
+};
+using KnownNames = std::map<std::string, HostNames>;  // by the device's id
+
+struct OfferOptions {
+  std::string driver = kDraDriver;
+  // Also attributes of the domain dra.net that claims written for DRANET select by.
+  bool for_dranet = false;
+};
+
+// The devices of all pools that go by claims. Those that a pod has by kubelet's device plugin are left out:
+// the scheduler does not know of such a pod. `names` are brought up to date.
+std::vector<OfferedDevice> make_offer(const std::vector<PublishedPool>& pools, const DevicesInUse& in_use,
+                                      const OfferOptions& options, KnownNames& names);
+
+// The name of a unit in a ResourceSlice, a label of RFC 1123.
+std::string device_name(const Pool& pool, const Unit& unit);
+
+}  // namespace vfrail::plugin

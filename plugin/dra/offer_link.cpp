@@ -1,0 +1,95 @@
+#include "plugin/dra/offer_link.h"
+
+#include "common/errors/error_id.h"
+
+#include <utility>
+
+namespace vfrail::plugin {
+
+namespace {
+
+std::string text_of(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
+}
+
+}  // namespace
+
+OfferLink::OfferLink(Options options, Log& log)
+    : options_(std::move(options)), log_(log), agent_(options_.socket) {}
+
+OfferLink::~OfferLink() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+void OfferLink::start(std::function<void()> on_change) {
+  on_change_ = std::move(on_change);
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void OfferLink::put(const std::vector<std::string>& resources, const std::vector<OfferedDevice>& devices) {
+  Json body;
+  body.set("driver", options_.driver);
+  body.set("resources", Json(resources));
+  Json all = Json::array();
+  for (const OfferedDevice& one : devices) all.push(one.device);
+  body.set("devices", std::move(all));
+  std::string text = body.text();
+  const std::lock_guard lock(mutex_);
+  if (text == body_) return;
+  body_ = std::move(text);
+  is_new_ = true;
+  changed_.notify_all();
+}
+
+OfferLink::State OfferLink::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+OfferLink::State OfferLink::send(const std::string& body) {
+  State out;
+  out.node = state().node;
+  const auto answer = agent_.put_devices(body);
+  if (!answer) {
+    out.reason = answer.error().text;
+    return out;
+  }
+  out.node = text_of(*answer, "node");
+  out.reason = text_of(*answer, "reason");
+  const Json* published = answer->find("published");
+  out.published = published != nullptr && published->as_bool() != nullptr && *published->as_bool();
+  return out;
+}
+
+void OfferLink::note(State now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (now == state_) return;
+    state_ = now;
+  }
+  if (now.published) {
+    log_.info("devices are offered to the scheduler", {{"pool", now.node}});
+  } else {
+    log_.warning("devices are not offered to the scheduler",
+                 {{"reason", now.reason}, {"id", id_text(ErrorId::not_offered)}});
+  }
+  on_change_();
+}
+
+void OfferLink::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::string body;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, stop, options_.repeat, [this] { return is_new_; });
+      is_new_ = false;
+      body = body_;
+    }
+    if (!stop.stop_requested() && !body.empty()) note(send(body));
+  }
+}
+
+}  // namespace vfrail::plugin

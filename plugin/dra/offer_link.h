@@ -1,0 +1,63 @@
+// OfferLink: keeps the API agent informed of the devices that this node offers, from a thread of its own, at
+// each change and every 10 s: an agent that has started anew knows nothing. Decides nothing about devices.
+#pragma once
+
+#include "common/log.h"
+#include "plugin/dra/agent_client.h"
+#include "plugin/dra/offer.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace vfrail::plugin {
+
+class OfferLink {
+ public:
+  struct Options {
+    std::string socket;
+    std::string driver = kDraDriver;
+    std::chrono::milliseconds repeat{10'000};
+  };
+  // What the agent has answered last.
+  struct State {
+    std::string node;         // the name of the node's pool; empty: no answer yet
+    bool published = false;   // the API server has these devices
+    std::string reason = {};  // why not
+    bool operator==(const State&) const = default;
+  };
+
+  // `log` outlives it. `on_change` is called on its thread when the state has changed.
+  OfferLink(Options options, Log& log);
+  OfferLink(const OfferLink&) = delete;
+  OfferLink& operator=(const OfferLink&) = delete;
+  ~OfferLink();
+
+  void start(std::function<void()> on_change);
+  // Replaces the offer. `resources`: the extended resources that go by claims here.
+  void put(const std::vector<std::string>& resources, const std::vector<OfferedDevice>& devices);
+  State state() const;
+
+ private:
+  void run(const std::stop_token& stop);
+  State send(const std::string& body);
+  void note(State now);
+
+  const Options options_;
+  Log& log_;
+  AgentClient agent_;
+  std::function<void()> on_change_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::string body_;  // empty: nothing to offer yet
+  bool is_new_ = false;
+  State state_;
+  std::jthread thread_;
+};
+
+}  // namespace vfrail::plugin

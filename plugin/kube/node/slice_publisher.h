@@ -1,0 +1,67 @@
+// SlicePublisher: brings the ResourceSlices of this node in line with the devices that are offered, pass by
+// pass, and knows why they are not. Has no thread and waits for nothing but its requests.
+#pragma once
+
+#include "common/log.h"
+#include "plugin/kube/client/backoff.h"
+#include "plugin/kube/node/device_check.h"
+#include "plugin/kube/node/device_offer.h"
+#include "plugin/kube/node/slice_writer.h"
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace vfrail::kube {
+
+// As serve is answered.
+struct PublishState {
+  bool published = false;
+  std::string reason = "the API server has not answered yet";  // why it is not; empty if it is
+  size_t slices = 0;
+  bool sharing = false;  // the API server keeps allowMultipleAllocations
+};
+
+class SlicePublisher {
+ public:
+  using Steady = std::chrono::steady_clock;
+
+  struct Outcome {
+    bool decided;              // the state is about the devices of this pass
+    Steady::time_point again;  // though nothing changes
+  };
+
+  SlicePublisher(ApiClient& client, std::string driver, std::string node, Log& log)
+      : client_(client), writer_(client), log_(log), pool_{std::move(driver), std::move(node), {}} {}
+
+  Outcome pass(const DeviceOffer& offer, const ObjectWatch::View& view);
+  const PublishState& state() const { return state_; }
+
+ private:
+  Outcome fail(const Error& error);
+  Outcome hold(const Error& reason, bool decided);
+  Result<> read_node(const DeviceOffer& offer, Steady::time_point now);
+  Result<> find_sharing();
+  AllowedDevices allow(const DeviceOffer& offer, const ObjectWatch::Objects& existing);
+  Outcome write(const std::vector<SliceChange>& changes, const std::optional<Error>& held_back);
+  Outcome settle(const std::optional<Error>& held_back);
+  void say_left_out(const LeftOut& left_out);
+  Steady::time_point next_node_read() const;
+
+  ApiClient& client_;
+  SliceWriter writer_;
+  Log& log_;
+  PoolName pool_;
+  NodeFacts node_;
+  std::optional<Steady::time_point> node_read_;
+  std::vector<std::string> node_read_for_;  // resources
+  std::optional<bool> sharing_;             // no value: not known
+  Backoff backoff_;
+  Steady::time_point again_at_{};
+  PublishState state_;
+  std::string said_;  // reason, as it was logged
+  std::set<std::string> said_left_out_;
+};
+
+}  // namespace vfrail::kube

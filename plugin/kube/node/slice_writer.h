@@ -1,0 +1,48 @@
+// SliceWriter: carries out changes of ResourceSlices, and knows them until the watch shows them. Not faster
+// than one write a second of each slice. Decides nothing. Belongs to one thread.
+#pragma once
+
+#include "plugin/kube/client/api_client.h"
+#include "plugin/kube/node/slices.h"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfrail::kube {
+
+class SliceWriter {
+ public:
+  using Steady = std::chrono::steady_clock;
+
+  explicit SliceWriter(ApiClient& client) : client_(client) {}
+
+  // The slices of the watch, with what was written after its newest change. Without the latter a slice that
+  // was just made would be made again.
+  ObjectWatch::Objects known(const ObjectWatch::View& view, Steady::time_point now);
+  // When all of them may be written: a new generation is written as fast as the API server takes it, because
+  // until it is whole nothing is allocated from it.
+  Steady::time_point due(const std::vector<SliceChange>& changes) const;
+  // Ends with the first that fails: 409 or 404 if somebody else was faster.
+  Result<> write(const std::vector<SliceChange>& changes);
+  const SliceMemory& memory() const { return memory_; }
+
+ private:
+  struct Written {
+    std::shared_ptr<const Json> slice;
+    uint64_t version;
+    Steady::time_point at;
+  };
+
+  Result<> write(const SliceChange& change);
+
+  ApiClient& client_;
+  SliceMemory memory_;
+  std::map<ObjectName, Written> written_;  // and not seen yet
+  std::set<std::string> removed_;          // uids, likewise
+  std::map<size_t, Steady::time_point> tried_;
+};
+
+}  // namespace vfrail::kube

@@ -1,0 +1,135 @@
+# Devices by DRA: seed 003's pod as it is, claims by template, two devices, claims by name, restarts, an older Multus.
+. "$here/dra.sh"
+dra_can_run || return
+list_never_below 0          # the device plugin's list is empty as long as DRA has the devices
+kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
+
+section 'by the device plugin'
+pod one hostdev 1
+works one
+by_plugin=$(variables one)
+kubectl delete pod one --wait=false > /dev/null
+check 'it ends' eventually gone one
+check 'its device is back' eventually at_baseline
+
+section 'published'
+check 'the node has a Multus that resolves claims' multus_is claims
+check 'vfrail is installed with DRA' dra_installed
+check 'the device plugin has none any more' eventually no_plugin
+check 'every device is in a slice' eventually is $DEVICES published
+check 'the slices are those of the node, which owns them' is "Node/$NODE" bash -c 'sort -u <<< "$1"' - \
+    "$(kubectl get resourceslices --field-selector spec.driver=$driver -o 'jsonpath={range .items[*]}{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}{"\n"}{end}')"
+check 'devices are named by their PCI functions' is '' bash -c 'grep -vxE "0000-[0-9a-f]{2}-[0-9a-f]{2}-[0-7]" <<< "$1"; true' - "$(devices .name)"
+for name in kind pool pfName pfPciBusID vfIndex vendor product driver linkType rdma resource.kubernetes.io/pciBusID resource.kubernetes.io/pcieRoot; do
+    check "each has the attribute $name" lacks '^none$' attribute $name
+done
+check 'Multus finds them by the resource' is $RESOURCE bash -c 'sort -u <<< "$1"' - "$(attribute k8s.cni.cncf.io/resourceName)"
+check 'and by the PCI function' is "$(attribute resource.kubernetes.io/pciBusID)" attribute k8s.cni.cncf.io/deviceID
+
+section 'rights'
+check 'the plugin has no token' refused on_node 'ls /proc/$(pid_of /usr/bin/vfrail)/root/var/run/secrets/kubernetes.io/serviceaccount/token'
+check 'the other container has one' on_node 'ls /proc/$(pid_of /usr/bin/vfrail-kube)/root/var/run/secrets/kubernetes.io/serviceaccount/token'
+check 'and no capability' has 'CapEff:.0000000000000000' on_node 'cat /proc/$(pid_of /usr/bin/vfrail-kube)/status'
+of_no_pod=$(agent_token) of_pod=$(agent_token "$(kubectl -n kube-system get pods -l app.kubernetes.io/name=vfrail -o 'jsonpath={.items[0].metadata.name}')")
+tried() { slice "$2" "$3" | as_agent "$1" kubectl create --dry-run=server -f -; }
+check 'its account may write slices of its node' tried "$of_pod" $driver "$NODE"
+check 'of no other node' refused_with 'may write the ResourceSlices of that node only' tried "$of_pod" $driver elsewhere
+check 'of no other driver' refused_with "of the driver $driver only" tried "$of_pod" gpu.test "$NODE"
+check 'and none by a token of no pod' refused_with 'the token is of no pod on a node' tried "$of_no_pod" $driver "$NODE"
+
+section 'a pod as it is'
+pod one hostdev 1
+works one
+check 'by a claim that the scheduler has made' has "^$driver 0000-" results_of one
+check 'it has the variables of a device of the plugin' is "$by_plugin" variables one
+check 'the variable names the device of the claim' is "$(results_of one | sed -E "s/^$driver ([0-9a-f]+)-([0-9a-f]+)-([0-9a-f]+)-/\1:\2:\3./")" \
+    bash -c 'sed -n "s/^PCIDEVICE_NVIDIA_COM_HOSTDEV=//p" <<< "$1"' - "$(in_pod one env)"
+[ "$RDMA" = shared ] || check 'it sees no other RDMA device' is 1 in_pod one bash -c 'rdma link | wc -l'
+check 'it sees its own RDMA nodes and no others' each_sees_its_own one
+pod two hostdev,hostdev 2
+works two net1 net2
+check 'one variable names both devices' is 2 bash -c 'sed -n "s/^PCIDEVICE_NVIDIA_COM_HOSTDEV=//p" <<< "$1" | tr , "\n" | sort -u | wc -l' - "$(in_pod two env)"
+
+section 'claims by template'
+template one-nic "$(nics 1)"
+template two-nics "$(nics 2)"
+pod_with_claim three hostdev resourceClaimTemplateName=one-nic
+works three
+check 'it has the variables of a device of the plugin' is "$by_plugin" variables three
+pod_with_claim four hostdev,hostdev resourceClaimTemplateName=two-nics
+works four net1 net2
+check 'one variable names both devices' is 2 bash -c 'sed -n "s/^PCIDEVICE_NVIDIA_COM_HOSTDEV=//p" <<< "$1" | tr , "\n" | sort -u | wc -l' - "$(in_pod four env)"
+check 'six devices are in use, each once' is 6 bash -c 'sort -u <<< "$1" | wc -l' - "$(in_use)"
+check 'they are those of the claims' is "$(allocated | sort)" bash -c 'tr :. - <<< "$1" | sort' - "$(in_use)"
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+
+section 'a claim that the pod names'
+# Multus does not find it, so a pod that has begun would be without its device.
+explained_here='^kubelet\.log: .*(Error syncing pod|[Pp]repare.*[Rr]esources)'
+jq -n --argjson devices "$(nics 1)" '{apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata: {name: "mine"}, spec: {devices: $devices}}' |
+    kubectl apply -f - > /dev/null
+pod_with_claim five hostdev resourceClaimName=mine
+check 'is refused, and an event says what to do' eventually has 'FailedPrepareDynamicResources.*ResourceClaimTemplate' events five
+events five
+kubectl delete pod five --wait=false > /dev/null
+check 'the pod can be deleted' eventually gone five
+kubectl delete resourceclaim mine --wait=false > /dev/null
+check 'and the claim' eventually is '' kubectl get resourceclaim mine --ignore-not-found -o name
+
+section 'kubelet'
+had() { local name; for name in one two three four; do in_pod $name ip -brief address show; in_pod $name env | grep ^PCIDEVICE_ | sort; done; }
+before_restarts=$(had)
+on_node 'service_restart kubelet'
+# It deletes the slices of the node when it begins.
+check 'the slices are there again' eventually is $DEVICES in_slices
+check 'the pods run' is 4 how_many_run
+check 'with what they had' is "$before_restarts" had
+pod six hostdev 1
+works six
+check 'with a device that no other has' is 7 bash -c 'sort -u <<< "$1" | wc -l' - "$(in_use)"
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+
+section 'vfrail'
+kubectl -n kube-system rollout restart daemonset/vfrail > /dev/null
+check 'vfrail is restarted' kubectl -n kube-system rollout status daemonset/vfrail --timeout "${CHECK_DEADLINE}s"
+check 'the pods run' is 5 how_many_run
+check 'with what they had' is "$before_restarts" had
+pod seven hostdev 1
+works seven
+check 'with a device that no other has' is 8 bash -c 'sort -u <<< "$1" | wc -l' - "$(in_use)"
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+check 'the slices have every device' eventually is $DEVICES in_slices
+pod eight hostdev 1
+check 'for one more there is no device, and the scheduler says so' eventually has "FailedScheduling.*\(cannot allocate all claims\|Insufficient $RESOURCE\)" events eight
+kubectl delete pod six --wait=false > /dev/null
+works eight
+
+section 'ended'
+kubectl delete pods -l app=test --wait=false > /dev/null
+check 'no pod is left' eventually is '' kubectl get pods -o name
+check 'no device is allocated' eventually is '' allocated
+check 'no claim is left' eventually is '' kubectl get resourceclaims -o name
+check 'every device is in the host, as it was before' eventually at_baseline
+check 'and can be had again' eventually is $DEVICES published
+check 'no record and no spec of a claim is left' eventually is '' prepared
+
+section 'an older Multus'
+explained_here+='|^(kubelet|multus)\.log: .*(deviceID|resolve)'
+check 'the node has a Multus that does not resolve claims' multus_is release
+pod one hostdev 1
+check 'a pod does not begin, and an event says why' eventually has 'FailedCreatePodSandBox.*Multus' events one
+events one
+check 'with a Multus that does' multus_is claims
+works one
+kubectl delete resourceclaimtemplates --all > /dev/null
+kubectl delete pods -l app=test --wait=false > /dev/null
+check 'it ends' eventually is '' kubectl get pods -o name
+check 'no record and no spec of a claim is left' eventually is '' prepared
+ends_without_pods=yes
+
+section 'the device plugin again'
+check 'vfrail is installed without DRA' installed
+check 'it serves the devices' eventually is $DEVICES allocatable
+check 'no slice has a device' eventually is 0 published
+check 'its rights are gone' refused kubectl get clusterrole vfrail-dra
+check 'the node has the Multus that it had' multus_is release

@@ -1,0 +1,52 @@
+#include "plugin/dra/claims_in_use.h"
+
+#include <catch2/catch.hpp>
+
+using namespace vfrail;
+using namespace vfrail::plugin;
+
+namespace {
+
+ClaimRecord record_of(const std::string& claim, const std::string& resource, const std::string& unit) {
+  ClaimRecord out;
+  out.claim = {"default", claim, "uid-of-" + claim};
+  out.requests = {{"nic", {{"name", resource, unit}}}};
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a device of our claim counts as its resource's, with the container that has it") {
+  DevicesInUse in_use;
+  in_use.resources["claim default/nics"]["0000:3b:02.1"] = {"default", "trainer-0", "app"};
+  resolve_claims({record_of("nics", "nvidia.com/hostdev", "0000:3b:02.1")}, in_use);
+  REQUIRE(in_use.find("nvidia.com/hostdev", "0000:3b:02.1") != nullptr);
+  CHECK(in_use.find("nvidia.com/hostdev", "0000:3b:02.1")->pod == "trainer-0");
+  CHECK(in_use.resources.count("claim default/nics") == 0);
+}
+
+TEST_CASE("a device of another driver's claim stays with the claim") {
+  DevicesInUse in_use;
+  in_use.resources["claim default/nics"]["0000:3b:02.1"] = {"default", "trainer-0", "app"};
+  in_use.resources["claim default/nics"]["0000:5e:00.0"] = {"default", "trainer-0", "app"};
+  in_use.resources["claim default/other"]["0000:3b:02.2"] = {"default", "trainer-1", "app"};
+  resolve_claims({record_of("nics", "nvidia.com/hostdev", "0000:3b:02.1")}, in_use);
+  CHECK(in_use.find("claim default/nics", "0000:5e:00.0") != nullptr);
+  CHECK(in_use.find("claim default/other", "0000:3b:02.2") != nullptr);
+  CHECK(in_use.count("nvidia.com/hostdev") == 1);
+}
+
+TEST_CASE("the devices of a bundle count as the bundle, and not as a stranger's") {
+  DevicesInUse in_use;
+  in_use.resources["claim default/rails"]["0000:3b:02.1"] = {"default", "trainer-0", "app"};
+  in_use.resources["claim default/rails"]["0000:5e:02.1"] = {"default", "trainer-0", "app"};
+  resolve_claims({record_of("rails", "rdma/hca", "bundle-1")}, in_use);
+  CHECK(in_use.find("rdma/hca", "bundle-1") != nullptr);
+  CHECK(in_use.resources.size() == 1);
+}
+
+TEST_CASE("a claim that is prepared and whose pod does not run yet has nothing in use") {
+  DevicesInUse in_use;
+  resolve_claims({record_of("nics", "nvidia.com/hostdev", "0000:3b:02.1")}, in_use);
+  CHECK(in_use.resources.empty());
+}
