@@ -160,11 +160,13 @@ Result<std::optional<Rival>> find_other(const ClaimRecord& ours, const AllocateP
     for (const ClaimRecord::Device& device : request.devices) names.insert(device.device);
   }
   for (const std::string& uid : TRY(list_claims(places.run_dir))) {
-    auto other = uid == ours.claim.uid ? std::nullopt : TRY(read_claim_record(places.run_dir, uid));
-    if (!other) continue;
-    for (const ClaimRecord::Request& request : other->requests) {
+    if (uid == ours.claim.uid) continue;
+    // One that cannot be read does not stop all other claims of the node.
+    const auto other = read_claim_record(places.run_dir, uid);
+    if (!other || !*other) continue;
+    for (const ClaimRecord::Request& request : (*other)->requests) {
       for (const ClaimRecord::Device& device : request.devices) {
-        if (names.contains(device.device)) return std::optional(Rival{*other, device.device});
+        if (names.contains(device.device)) return std::optional(Rival{**other, device.device});
       }
     }
   }

@@ -28,12 +28,6 @@ using Texts = std::vector<std::string>;
 
 const std::string kUid = "2f0c8f1e-5b7d-4c0e-9b1a-0d3c8c0f7a11";
 
-std::string slice_name(std::string id) {
-  std::replace_if(
-      id.begin(), id.end(), [](char c) { return c == ':' || c == '.'; }, '-');
-  return id;
-}
-
 // What vfrail-kube would answer.
 class FakeApi final : public ApiAgent {
  public:
@@ -112,16 +106,6 @@ struct DraNode {
             .instance = instance,
             .places = std::move(places),
             .node_pool = [this] { return node_pool; },
-            .offer =
-                [](const std::vector<PublishedPool>& pools) {
-                  NamedUnits out;
-                  for (const PublishedPool& one : pools) {
-                    out.resources.insert(one->resource());
-                    for (const Unit& unit : one.units())
-                      out.units.push_back({slice_name(unit.id), one->resource(), unit.id});
-                  }
-                  return out;
-                },
             .health_interval = std::chrono::milliseconds{50}};
   }
 
@@ -418,11 +402,14 @@ TEST_CASE("two hundred claims at once are each answered, in one call and in as m
     const auto& claim = response.claims().at(uid);
     return claim.error().empty() && claim.devices_size() == 1;
   };
+  Texts names;
+  const PublishedPool published(dra.pool);
+  for (const Unit& unit : published.units()) names.push_back(device_name(dra.pool, unit));
   // Of eight devices: those that are taken are refused.
   Texts uids;
   for (int i = 0; i < 200; ++i) {
     uids.push_back("claim-" + std::to_string(i));
-    dra.api.put(uids.back(), {{"nic", {slice_name(dra.pool.devices.at(size_t(i) % 8).id())}}});
+    dra.api.put(uids.back(), {{"nic", {names.at(size_t(i) % 8)}}});
   }
   const auto all = dra.prepare(uids);
   CHECK(std::count_if(uids.begin(), uids.end(), [&](const auto& uid) { return answers(all, uid); }) == 8);
@@ -493,6 +480,61 @@ TEST_CASE("a socket that is lost is made again, and at the end ours are removed"
   dra.publisher->close(std::chrono::milliseconds{0});
   CHECK_FALSE(fs::exists(dra.plugin_socket()));
   CHECK_FALSE(fs::exists(dra.registration_socket()));
+}
+
+TEST_CASE("a driver that kubelet refuses is registered again by a new socket") {
+  DraNode dra;
+  const auto inode = identify(dra.registration_socket());
+  pluginregistration::RegistrationStatus status;
+  status.set_error("no such version");
+  pluginregistration::RegistrationStatusResponse nothing;
+  grpc::ClientContext context;
+  const auto stub = pluginregistration::Registration::NewStub(dra.channel(dra.registration_socket()));
+  REQUIRE(stub->NotifyRegistrationStatus(&context, status, &nothing).ok());
+  const auto later = dra.now() + std::chrono::seconds{10};
+  dra.publisher->run_due(later);
+  CHECK(dra.publisher->status().front().trouble == "no such version");
+  dra.publisher->run_due(later + std::chrono::seconds{10});
+  CHECK(identify(dra.registration_socket()).exists());
+  CHECK_FALSE(identify(dra.registration_socket()) == inode);
+}
+
+TEST_CASE("a successor with the same sockets is left alone, and succeeded when it goes") {
+  DraNode dra;
+  DraPublisher successor(dra.options(), dra.api, dra.log);
+  REQUIRE(successor.start([] {}));
+  successor.follow({PublishedPool(dra.pool)}, dra.now());
+  successor.run_due(dra.now());
+  const auto theirs = identify(dra.plugin_socket());
+  const auto later = dra.now() + std::chrono::seconds{10};
+  dra.publisher->run_due(later);
+  CHECK_FALSE(dra.publisher->status().front().serving);
+  CHECK(has(dra.publisher->status().front().trouble, "dra.sock belongs to "));
+  CHECK(identify(dra.plugin_socket()) == theirs);
+  successor.close(std::chrono::milliseconds{0});
+  dra.publisher->run_due(later + std::chrono::seconds{10});
+  CHECK(dra.publisher->status().front().serving);
+}
+
+TEST_CASE("a device whose RDMA nodes are just coming back is waited for") {
+  DraNode dra;
+  dra.api.put(kUid, kNic);
+  const std::string rdma = dra.node.root() + "/sys/bus/pci/devices/0000:21:10.0/infiniband";
+  fs::rename(rdma, rdma + ".away");
+  SECTION("it comes") {
+    std::thread kernel([&] {
+      (void)eventually([&] { return dra.api.calls() > 0; });
+      fs::rename(rdma + ".away", rdma);
+    });
+    CHECK(dra.prepare({kUid}).claims().at(kUid).error().empty());
+    kernel.join();
+  }
+  SECTION("it does not") {
+    const std::string error = dra.refusal();
+    CHECK(has(error, "0000:21:10.0: its RDMA device is not in the host's RDMA namespace"));
+    CHECK(has(error, "[VF-DEVICE-NOT-IN-HOST]"));
+    CHECK(dra.specs().empty());
+  }
 }
 
 TEST_CASE("two instances have sockets of their own, and a path that is too long is named") {

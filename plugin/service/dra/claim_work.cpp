@@ -1,10 +1,12 @@
 #include "plugin/service/dra/claim_work.h"
 
+#include "common/errors/error_id.h"
 #include "common/files.h"
 #include "plugin/device/allocate/prepared_record.h"
 #include "plugin/dra/claim.h"
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 namespace vfrail::plugin {
@@ -13,6 +15,11 @@ namespace {
 
 // kubelet waits 45 s for a call.
 constexpr std::chrono::seconds kLockTimeout{20};
+
+// A device that another pod had until now: the kernel makes its RDMA nodes within a moment. kubelet would ask
+// again only seconds later, and this thread is one of several.
+constexpr std::chrono::milliseconds kReturnStep{100};
+constexpr int kReturnSteps = 20;
 
 std::string joined_devices(const std::vector<PreparedDevice>& devices) {
   std::string out;
@@ -43,7 +50,7 @@ Result<FileLock> ClaimWork::lock(const std::string& uid) const {
 }
 
 Result<std::vector<PreparedDevice>> ClaimWork::prepare(const ClaimName& name) {
-  auto out = answer(name);
+  auto out = with_id(ErrorId::claim_refused, answer(name));
   if (!out) {
     log_.error("claim is not prepared", {{"claim", name.text()},
                                          {"uid", name.uid},
@@ -82,7 +89,11 @@ Result<std::vector<PreparedDevice>> ClaimWork::prepare_new(const ClaimName& name
     const FileLock theirs = TRY(lock(rival->claim.uid), "wait for " + rival->text());
     TRY(remove_if_gone(*rival));
   }
-  return prepare_claim(claim, *offered(), options_.places);
+  for (int step = 0;; ++step) {
+    auto out = prepare_claim(claim, *offered(), options_.places);
+    if (out || out.error().code != Errc::not_yet || step == kReturnSteps) return out;
+    std::this_thread::sleep_for(kReturnStep);
+  }
 }
 
 // True: nothing of it is left.
@@ -101,7 +112,7 @@ Result<> ClaimWork::unprepare(const ClaimName& name) {
     const FileLock held = TRY(lock(name.uid), "wait for claim " + name.text());
     return unprepare_claim(name.uid, options_.places);
   };
-  Result<> out = undo();
+  Result<> out = with_id(ErrorId::claim_refused, undo());
   if (!out) {
     out = std::move(out.error()).in("unprepare claim " + name.text());
     log_.error("claim is not unprepared", {{"claim", name.text()},

@@ -16,18 +16,14 @@ constexpr unsigned kFolderMode = 0750;
 // kubelet may start all pods of a node at once, each with a call.
 constexpr int kMostCalls = 512;
 
-OfferedUnits find_offered(const NamedUnits& named, const std::vector<PublishedPool>& pools) {
+// All units of the pools that go by claims, also one that is not offered now: a pod may have it.
+OfferedUnits find_offered(const std::vector<PublishedPool>& pools) {
   OfferedUnits out;
-  std::map<std::string, PublishedPool> by_resource;
   for (const PublishedPool& pool : pools) {
-    if (!named.resources.contains(pool->resource())) continue;
+    if (!goes_by_claims(pool->config)) continue;
     out.pools.push_back(pool);
-    by_resource.emplace(pool->resource(), pool);
-  }
-  for (const NamedUnit& one : named.units) {
-    const auto pool = by_resource.find(one.resource);
-    if (pool != by_resource.end())
-      out.by_name.insert_or_assign(one.name, OfferedUnit{pool->second, one.unit});
+    for (const Unit& unit : pool.units())
+      out.by_name.emplace(device_name(*pool, unit), OfferedUnit{pool, unit.id});
   }
   return out;
 }
@@ -111,7 +107,7 @@ void DraPublisher::read() {
 }
 
 bool DraPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
-  auto offered = std::make_shared<const OfferedUnits>(find_offered(options_.offer(pools), pools));
+  auto offered = std::make_shared<const OfferedUnits>(find_offered(pools));
   pools_ = offered->pools;
   work_.publish(offered);
   if (!std::exchange(ready_, true)) {

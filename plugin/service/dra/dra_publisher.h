@@ -3,6 +3,7 @@
 // threads to the owner thread; what waits for the API server is on threads of its own.
 #pragma once
 
+#include "plugin/dra/offer.h"
 #include "plugin/publish/publisher.h"
 #include "plugin/service/dra/claim_work.h"
 #include "plugin/service/dra/claim_workers.h"
@@ -15,34 +16,20 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace vfrail::plugin {
 
-// A device of the ResourceSlices and what it stands for.
-struct NamedUnit {
-  std::string name;      // "0000-3b-02-1"
-  std::string resource;  // "nvidia.com/hostdev"
-  std::string unit;      // "0000:3b:02.1"
-};
-struct NamedUnits {
-  std::set<std::string> resources;  // that go by DRA here, also those without a device
-  std::vector<NamedUnit> units;
-};
-
 class DraPublisher final : public Publisher {
  public:
   struct Options {
     std::string kubelet_root;
-    std::string driver = "vfrail.io";
+    std::string driver = kDraDriver;
     std::string instance = {};  // uid of the pod that this runs in; empty: the only one on the node
     AllocatePlaces places;      // with the CDI folder, and with vfrail-cni's records
     // The name of this node's pool, as vfrail-kube has answered it; empty: not yet. Called on any thread.
     std::function<std::string()> node_pool;
-    // What of the pools goes by DRA, and under which names.
-    std::function<NamedUnits(const std::vector<PublishedPool>&)> offer;
     // The whole list is sent so often even if nothing has changed; kubelet forgets it after 30 s.
     std::chrono::milliseconds health_interval{10'000};
     // How often the API server is asked whether the claims that are prepared still exist.
