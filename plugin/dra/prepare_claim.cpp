@@ -149,34 +149,35 @@ Result<PreparedRecord> read_complete(const ClaimRecord& record, const AllocatePl
                ErrorId::record_damaged};
 }
 
-// A device that both have; empty: none.
-std::string find_shared_device(const ClaimRecord& ours, const ClaimRecord& theirs) {
+struct Rival {
+  ClaimRecord record;
+  std::string device;  // that both have
+};
+
+Result<std::optional<Rival>> find_other(const ClaimRecord& ours, const AllocatePlaces& places) {
   std::set<std::string> names;
   for (const ClaimRecord::Request& request : ours.requests) {
     for (const ClaimRecord::Device& device : request.devices) names.insert(device.device);
   }
-  for (const ClaimRecord::Request& request : theirs.requests) {
-    for (const ClaimRecord::Device& device : request.devices) {
-      if (names.contains(device.device)) return device.device;
+  for (const std::string& uid : TRY(list_claims(places.run_dir))) {
+    auto other = uid == ours.claim.uid ? std::nullopt : TRY(read_claim_record(places.run_dir, uid));
+    if (!other) continue;
+    for (const ClaimRecord::Request& request : other->requests) {
+      for (const ClaimRecord::Device& device : request.devices) {
+        if (names.contains(device.device)) return std::optional(Rival{*other, device.device});
+      }
     }
   }
-  return {};
+  return std::optional<Rival>();
 }
 
-// A pod that was given the device by a claim that has ended without us is refused until that is unprepared.
 Result<> check_no_other(const ClaimRecord& record, const AllocatePlaces& places) {
-  for (const std::string& uid : TRY(list_claims(places.run_dir))) {
-    if (uid == record.claim.uid) continue;
-    const auto other = TRY(read_claim_record(places.run_dir, uid));
-    if (!other) continue;
-    const std::string shared = find_shared_device(record, *other);
-    if (shared.empty()) continue;
-    return Error{
-        Errc::busy, 0,
-        "device " + shared + " is prepared for " + other->text() + ", which kubelet has to unprepare first",
-        ErrorId::device_in_use};
-  }
-  return {};
+  const auto rival = TRY(find_other(record, places));
+  if (!rival) return {};
+  return Error{Errc::busy, 0,
+               "device " + rival->device + " is prepared for " + rival->record.text() +
+                   ", which kubelet has to unprepare first",
+               ErrorId::device_in_use};
 }
 
 Result<std::vector<PreparedDevice>> prepare_new(const ClaimRecord& record,
@@ -278,6 +279,17 @@ Result<std::vector<PreparedDevice>> prepare_claim(const Claim& claim, const Offe
   if (out) return out;
   const auto removed = remove_all(claim.name.uid, record, places);
   return std::move(out.error()).in(what).and_also(removed ? "" : removed.error().text);
+}
+
+Result<std::optional<ClaimRecord>> find_rival(const Claim& claim, const AllocatePlaces& places) {
+  ClaimRecord ours{.claim = claim.name, .pod = claim.pod, .node_pool = claim.node_pool, .requests = {}};
+  for (const ClaimedRequest& request : claim.requests) {
+    ClaimRecord::Request& named = ours.requests.emplace_back(ClaimRecord::Request{request.name, {}});
+    for (const std::string& device : request.devices) named.devices.push_back({device, {}, {}});
+  }
+  auto rival = TRY(find_other(ours, places));
+  if (!rival) return std::optional<ClaimRecord>();
+  return std::optional(std::move(rival->record));
 }
 
 Result<std::optional<ClaimRecord>> find_prepared_claim(const std::string& uid, const AllocatePlaces& places) {

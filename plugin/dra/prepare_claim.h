@@ -45,6 +45,8 @@ std::string claim_cdi_id(const std::string& uid, const std::string& request);
 // even a record. One call at a time for a claim.
 Result<std::vector<PreparedDevice>> prepare_claim(const Claim& claim, const OfferedUnits& offered,
                                                   const AllocatePlaces& places);
+// Another claim that one of its devices is prepared for.
+Result<std::optional<ClaimRecord>> find_rival(const Claim& claim, const AllocatePlaces& places);
 // The record of a claim that is prepared completely: prepare_again() needs nothing else. No value: it was
 // never, or its prepare was killed or failed.
 Result<std::optional<ClaimRecord>> find_prepared_claim(const std::string& uid, const AllocatePlaces& places);

@@ -1,0 +1,140 @@
+#include "plugin/service/dra/claim_work.h"
+
+#include "common/files.h"
+#include "plugin/device/allocate/prepared_record.h"
+#include "plugin/dra/claim.h"
+
+#include <chrono>
+#include <utility>
+
+namespace vfrail::plugin {
+
+namespace {
+
+// kubelet waits 45 s for a call.
+constexpr std::chrono::seconds kLockTimeout{20};
+
+std::string joined_devices(const std::vector<PreparedDevice>& devices) {
+  std::string out;
+  for (const PreparedDevice& device : devices) out += (out.empty() ? "" : ",") + device.device;
+  return out;
+}
+
+}  // namespace
+
+ClaimWork::ClaimWork(Options options, ApiAgent& api, Log& log)
+    : options_(std::move(options)), api_(api), log_(log) {}
+
+void ClaimWork::publish(std::shared_ptr<const OfferedUnits> offered) {
+  const std::lock_guard lock(mutex_);
+  offered_ = std::move(offered);
+}
+
+std::shared_ptr<const OfferedUnits> ClaimWork::offered() const {
+  const std::lock_guard lock(mutex_);
+  return offered_;
+}
+
+// In a rolling update kubelet may ask the one instance while the other is still at work.
+Result<FileLock> ClaimWork::lock(const std::string& uid) const {
+  const std::string folder = options_.places.run_dir + "/claims";
+  TRY(make_folder(folder, 0700));
+  return FileLock::acquire(folder + "/" + uid + ".lock", kLockTimeout, {.text = "claim " + uid});
+}
+
+Result<std::vector<PreparedDevice>> ClaimWork::prepare(const ClaimName& name) {
+  auto out = answer(name);
+  if (!out) {
+    log_.error("claim is not prepared", {{"claim", name.text()},
+                                         {"uid", name.uid},
+                                         {"reason", out.error().text},
+                                         {"id", out.error().id_text()}});
+    return out;
+  }
+  log_.info("claim is prepared",
+            {{"claim", name.text()}, {"uid", name.uid}, {"devices", joined_devices(*out)}});
+  return out;
+}
+
+Result<std::vector<PreparedDevice>> ClaimWork::answer(const ClaimName& name) {
+  TRY(check_owner_name(name.uid));
+  const FileLock held = TRY(lock(name.uid), "wait for claim " + name.text());
+  if (const auto known = TRY(find_prepared_claim(name.uid, options_.places)))
+    return prepare_again(*known, offered()->pools, options_.places);
+  return prepare_new(name);
+}
+
+Result<std::vector<PreparedDevice>> ClaimWork::prepare_new(const ClaimName& name) {
+  const std::string node_pool = options_.node_pool();
+  if (node_pool.empty())
+    return Error{Errc::not_yet, 0,
+                 "claim " + name.text() +
+                     ": the name of this node's pool is not known yet, because vfrail-kube node has not "
+                     "answered; its log says why"};
+  const auto json = TRY(api_.claim(name), "ask the API server for claim " + name.text());
+  if (!json)
+    return Error{Errc::not_found, 0,
+                 "claim " + name.text() + " with uid " + name.uid +
+                     " is not there any more: the API server has none, or another one of that name"};
+  const Claim claim = TRY(read_claim(*json, name, {.driver = options_.driver, .node_pool = node_pool}));
+  // The device of a claim that kubelet has forgotten would be of no use until the next boot.
+  if (const auto rival = TRY(find_rival(claim, options_.places))) {
+    const FileLock theirs = TRY(lock(rival->claim.uid), "wait for " + rival->text());
+    TRY(remove_if_gone(*rival));
+  }
+  return prepare_claim(claim, *offered(), options_.places);
+}
+
+// True: nothing of it is left.
+Result<bool> ClaimWork::remove_if_gone(const ClaimRecord& record) {
+  const auto json = TRY(api_.claim(record.claim), "ask the API server for " + record.text());
+  if (json) return false;
+  TRY(unprepare_claim(record.claim.uid, options_.places));
+  log_.info("a claim is unprepared that the API server has no more and kubelet has not unprepared",
+            {{"claim", record.claim.text()}, {"uid", record.claim.uid}, {"pod", record.pod.name}});
+  return true;
+}
+
+Result<> ClaimWork::unprepare(const ClaimName& name) {
+  const auto undo = [&]() -> Result<> {
+    TRY(check_owner_name(name.uid));
+    const FileLock held = TRY(lock(name.uid), "wait for claim " + name.text());
+    return unprepare_claim(name.uid, options_.places);
+  };
+  Result<> out = undo();
+  if (!out) {
+    out = std::move(out.error()).in("unprepare claim " + name.text());
+    log_.error("claim is not unprepared", {{"claim", name.text()},
+                                           {"uid", name.uid},
+                                           {"reason", out.error().text},
+                                           {"id", out.error().id_text()}});
+    return out;
+  }
+  log_.info("claim is unprepared", {{"claim", name.text()}, {"uid", name.uid}});
+  return out;
+}
+
+void ClaimWork::rewrite(const std::string& uid) {
+  const auto again = [&]() -> Result<> {
+    const FileLock held = TRY(lock(uid));
+    const auto known = TRY(find_prepared_claim(uid, options_.places));
+    if (known) TRY(prepare_again(*known, offered()->pools, options_.places));
+    return {};
+  };
+  if (const auto done = again(); !done)
+    log_.warning("what is prepared for a claim cannot be verified",
+                 {{"uid", uid}, {"reason", done.error().text}, {"id", done.error().id_text()}});
+}
+
+void ClaimWork::reconcile(const std::string& uid) {
+  const auto look = [&]() -> Result<> {
+    const FileLock held = TRY(lock(uid));
+    const auto record = TRY(read_claim_record(options_.places.run_dir, uid));
+    if (record) TRY(remove_if_gone(*record));
+    return {};
+  };
+  if (const auto done = look(); !done)
+    log_.debug("whether a claim is still there is not known", {{"uid", uid}, {"reason", done.error().text}});
+}
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,60 @@
+// ClaimWorkers: threads that work on claims, so that the threads of gRPC never wait for the API server. What
+// is about one claim is done one after the other, in order. Knows nothing of claims.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace vfrail::plugin {
+
+class ClaimWorkers {
+ public:
+  // Of all pods that a node can start at once the API server answers for a few at a time.
+  static constexpr size_t kThreads = 4;
+  // More than kubelet has pods; what is more than that is refused, and kubelet asks again.
+  static constexpr size_t kMostWaiting = 1024;
+
+  enum class Turn : uint8_t {
+    now,
+    never,  // the program ends
+  };
+  // Called once, on one of the threads or in stop().
+  using Work = std::function<void(Turn)>;
+
+  ClaimWorkers() = default;
+  ClaimWorkers(const ClaimWorkers&) = delete;
+  ClaimWorkers& operator=(const ClaimWorkers&) = delete;
+  ~ClaimWorkers() { stop(); }
+
+  // False, and it is never called: too much is waiting, no thread can be had, or the program ends.
+  bool put(const std::string& claim, Work work);
+  // Waits for what is under way. What is waiting gets Turn::never.
+  void stop();
+
+ private:
+  struct Job {
+    std::string claim;
+    Work work;
+  };
+
+  bool start_thread();
+  void run();
+  std::deque<Job>::iterator next_job();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> waiting_;
+  std::set<std::string> under_way_;
+  std::vector<std::thread> threads_;  // from the first work on
+  bool ends_ = false;
+};
+
+}  // namespace vfrail::plugin

@@ -1,0 +1,94 @@
+// DraPublisher: the pools as devices of Dynamic Resource Allocation, for kubelet: its two sockets, what they
+// serve, and the registration. The ResourceSlices are published by vfrail-kube. Passes results of gRPC
+// threads to the owner thread; what waits for the API server is on threads of its own.
+#pragma once
+
+#include "plugin/publish/publisher.h"
+#include "plugin/service/dra/claim_work.h"
+#include "plugin/service/dra/claim_workers.h"
+#include "plugin/service/dra/dra_service.h"
+#include "plugin/service/dra/dra_sockets.h"
+#include "plugin/service/dra/health_list.h"
+#include "plugin/service/kubelet/grpc_library.h"
+#include "plugin/service/kubelet/kubelet.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+// A device of the ResourceSlices and what it stands for.
+struct NamedUnit {
+  std::string name;      // "0000-3b-02-1"
+  std::string resource;  // "nvidia.com/hostdev"
+  std::string unit;      // "0000:3b:02.1"
+};
+struct NamedUnits {
+  std::set<std::string> resources;  // that go by DRA here, also those without a device
+  std::vector<NamedUnit> units;
+};
+
+class DraPublisher final : public Publisher {
+ public:
+  struct Options {
+    std::string kubelet_root;
+    std::string driver = "vfrail.io";
+    std::string instance = {};  // uid of the pod that this runs in; empty: the only one on the node
+    AllocatePlaces places;      // with the CDI folder, and with vfrail-cni's records
+    // The name of this node's pool, as vfrail-kube has answered it; empty: not yet. Called on any thread.
+    std::function<std::string()> node_pool;
+    // What of the pools goes by DRA, and under which names.
+    std::function<NamedUnits(const std::vector<PublishedPool>&)> offer;
+    // The whole list is sent so often even if nothing has changed; kubelet forgets it after 30 s.
+    std::chrono::milliseconds health_interval{10'000};
+    // How often the API server is asked whether the claims that are prepared still exist.
+    std::chrono::milliseconds reconcile_interval{300'000};
+  };
+
+  // `api` and `log` outlive this.
+  DraPublisher(Options options, ApiAgent& api, Log& log);
+  ~DraPublisher() override;
+
+  Result<> start(std::function<void()> wake) override;
+  std::vector<int> fds() const override;
+  void read() override;
+  // Nothing is served before the first pools: a claim could not be prepared.
+  bool follow(const std::vector<PublishedPool>& pools, Time now) override;
+  Time run_due(Time now) override;
+  // kubelet's pod-resources API knows of claims' devices, which KubeletPublisher asks.
+  bool ask_in_use(Time) override { return false; }
+  std::optional<Answer> take_answer() override { return std::nullopt; }
+  std::vector<ResourceStatus> status() const override;
+  void close(std::chrono::milliseconds patience) override;
+
+ private:
+  class Mailbox;
+  struct Servers;
+
+  void rewrite_claims();
+  void reconcile_claims();
+  void take_registrations(Time now);
+  void send_health_if_due(Time now);
+
+  const GrpcLibrary grpc_;
+  const Options options_;
+  Log& log_;
+  const std::shared_ptr<Mailbox> mailbox_;
+  ClaimWork work_;
+  ClaimWorkers workers_;
+  std::unique_ptr<Servers> servers_;  // from start() on
+  std::vector<FolderWatch> watches_;
+  std::vector<PublishedPool> pools_;  // those that go by DRA
+  bool ready_ = false;                // there were pools
+  bool registered_ = false;
+  std::string refusal_;  // kubelet's last
+  HealthList health_;    // sent last
+  Time health_due_{};
+  Time reconcile_due_{};
+};
+
+}  // namespace vfrail::plugin
