@@ -51,7 +51,7 @@ void NodeAgent::watch_slices(bool by_driver) {
 void NodeAgent::run(const std::stop_token& stop) {
   ApiClient client(access_, stop);
   client.set_patience(kPatience);
-  SlicePublisher publisher(client, options_.driver, options_.node, log_);
+  SlicePublisher publisher(client, {options_.driver, options_.node, {}}, options_.node_reads, log_);
   watch_slices(true);
   while (!stop.stop_requested()) {
     const auto again = pass(publisher);

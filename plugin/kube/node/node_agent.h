@@ -23,6 +23,8 @@ struct NodeAgentOptions {
   // Without news of serve for so long its slices stay as they are, and what kubelet deletes is not made
   // again: it deletes them when the driver has ended.
   std::chrono::milliseconds silence = std::chrono::seconds(30);
+  // How often the Node is read while devices wait for the device plugin, or for the Node itself.
+  std::chrono::milliseconds node_reads = std::chrono::seconds(10);
 };
 
 class NodeAgent {

@@ -11,9 +11,7 @@ namespace vfrail::kube {
 namespace {
 
 constexpr const char* kShared = "allowMultipleAllocations";
-// While devices wait for the device plugin, or for the Node itself; and while they are published. Each node
-// asks so often.
-constexpr std::chrono::seconds kNodeReads{10};
+// While devices are published, whether a device plugin offers them again. Each node of a cluster asks.
 constexpr std::chrono::minutes kPublishedNodeReads{5};
 // A resync for changes that a silent watch has not shown.
 constexpr std::chrono::minutes kResync{5};
@@ -85,8 +83,8 @@ SlicePublisher::Outcome SlicePublisher::hold(const Error& reason, bool decided) 
 }
 
 SlicePublisher::Steady::time_point SlicePublisher::next_node_read() const {
-  if (!node_read_) return Steady::now() + kNodeReads;
-  return *node_read_ + (state_.published ? std::chrono::seconds(kPublishedNodeReads) : kNodeReads);
+  if (!node_read_) return Steady::now() + node_reads_;
+  return *node_read_ + (state_.published ? std::chrono::milliseconds(kPublishedNodeReads) : node_reads_);
 }
 
 Result<> SlicePublisher::read_node(const DeviceOffer& offer, Steady::time_point now) {

@@ -32,8 +32,9 @@ class SlicePublisher {
     Steady::time_point again;  // though nothing changes
   };
 
-  SlicePublisher(ApiClient& client, std::string driver, std::string node, Log& log)
-      : client_(client), writer_(client), log_(log), pool_{std::move(driver), std::move(node), {}} {}
+  // `pool` without the uid of the Node, which is read, and so often until the devices are published.
+  SlicePublisher(ApiClient& client, PoolName pool, std::chrono::milliseconds node_reads, Log& log)
+      : client_(client), writer_(client), log_(log), pool_(std::move(pool)), node_reads_(node_reads) {}
 
   Outcome pass(const DeviceOffer& offer, const ObjectWatch::View& view);
   const PublishState& state() const { return state_; }
@@ -53,6 +54,7 @@ class SlicePublisher {
   SliceWriter writer_;
   Log& log_;
   PoolName pool_;
+  const std::chrono::milliseconds node_reads_;
   NodeFacts node_;
   std::optional<Steady::time_point> node_read_;
   std::vector<std::string> node_read_for_;  // resources

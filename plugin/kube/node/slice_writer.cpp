@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kPace{1};
 // After a restore of etcd versions begin again at a lower number, and a slice would be known for ever.
 constexpr std::chrono::seconds kLongestUnseen{60};
 
-// Versions are whole numbers that grow (KEP-5504); 0 for what is none, which then never counts as newer.
+// Versions are whole numbers that grow (KEP-5504); 0 for anything else, which then never counts as newer.
 uint64_t number_of(const std::string& version) {
   uint64_t out = 0;
   const auto [end, failed] = std::from_chars(version.data(), version.data() + version.size(), out);
@@ -41,11 +41,15 @@ ObjectWatch::Objects SliceWriter::known(const ObjectWatch::View& view, Steady::t
 }
 
 SliceWriter::Steady::time_point SliceWriter::due(const std::vector<SliceChange>& changes) const {
+  const auto replaced = std::count_if(changes.begin(), changes.end(), [](const SliceChange& change) {
+    return change.kind == SliceChange::Kind::replace;
+  });
+  const auto pace = kPace * std::max<int64_t>(replaced, 1);
   Steady::time_point out{};
   for (const SliceChange& change : changes) {
     const auto tried = tried_.find(change.index);
     if (change.kind != SliceChange::Kind::remove && tried != tried_.end())
-      out = std::max(out, tried->second + kPace);
+      out = std::max(out, tried->second + pace);
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// SliceWriter: carries out changes of ResourceSlices, and knows them until the watch shows them. Not faster
-// than one write a second of each slice. Decides nothing. Belongs to one thread.
+// SliceWriter: carries out changes of ResourceSlices, and knows them until the watch shows them. Replaces one
+// slice a second in the long run. Decides nothing. Belongs to one thread.
 #pragma once
 
 #include "plugin/kube/client/api_client.h"
@@ -22,8 +22,8 @@ class SliceWriter {
   // The slices of the watch, with what was written after its newest change. Without the latter a slice that
   // was just made would be made again.
   ObjectWatch::Objects known(const ObjectWatch::View& view, Steady::time_point now);
-  // When all of them may be written: a new generation is written as fast as the API server takes it, because
-  // until it is whole nothing is allocated from it.
+  // When all of them may be written. A new generation is written as fast as the API server takes it, because
+  // until it is whole nothing is allocated from it; the next one waits for a second for each of its slices.
   Steady::time_point due(const std::vector<SliceChange>& changes) const;
   // Ends with the first that fails: 409 or 404 if somebody else was faster.
   Result<> write(const std::vector<SliceChange>& changes);

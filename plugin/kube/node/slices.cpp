@@ -10,8 +10,8 @@ namespace vfrail::kube {
 
 namespace {
 
-// As many as 16,384 devices need, which is what DeviceOffer may have: a count in a foreign slice is no reason
-// to make more.
+// As many as 16,384 devices need, which is what DeviceOffer may have: a count in a foreign slice does
+// not make more of them.
 constexpr size_t kMaxSlices = 256;
 constexpr size_t kIndexDigits = 5;
 // The API server cuts a generateName after 58 characters (apiserver, storage/names), and refuses one that

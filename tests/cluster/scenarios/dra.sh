@@ -63,6 +63,15 @@ check 'six devices are in use, each once' is 6 bash -c 'sort -u <<< "$1" | wc -l
 check 'they are those of the claims' is "$(allocated | sort)" bash -c 'tr :. - <<< "$1" | sort' - "$(in_use)"
 check 'each container sees its own RDMA nodes and no others' each_sees_its_own
 
+
+# reserve: as vfrail's account, for a pod that there is not.
+reserve() {
+    jq -n --arg name "$(claims_of three)" '{apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata: {name: $name},
+        status: {reservedFor: [{resource: "pods", name: "other", uid: "00000000-0000-0000-0000-000000000000"}]}}' |
+        as_agent "$of_pod" kubectl apply --server-side --subresource status --field-manager tried -f -
+}
+check 'of a claim its account may not change whom it is reserved for' refused_with 'resourceclaims/binding\|neither their allocation' reserve
+
 section 'a claim that the pod names'
 # Multus does not find it, so a pod that has begun would be without its device.
 explained_here='^kubelet\.log: .*(Error syncing pod|[Pp]repare.*[Rr]esources)'

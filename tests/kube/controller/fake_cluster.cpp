@@ -1,6 +1,7 @@
 #include "tests/kube/controller/fake_cluster.h"
 
 #include "common/text.h"
+#include "plugin/kube/access/fields.h"
 #include "plugin/kube/client/resource_type.h"
 
 namespace vfrail::kube {
@@ -49,7 +50,9 @@ FakeCluster::Target FakeCluster::parse(const std::string& target) {
   Target out;
   const std::string path = target.substr(0, target.find('?'));
   std::vector<std::string> parts = split(path, "/");
-  parts.erase(parts.begin(), parts.begin() + (parts.front() == "apis" ? 3 : 2));
+  const size_t group = parts.front() == "apis" ? 3 : 2;
+  if (parts.size() <= group) return out;  // a page
+  parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(group));
   if (parts.front() == "namespaces" && parts.size() > 2) {
     out.name_space = parts[1];
     parts.erase(parts.begin(), parts.begin() + 2);
@@ -93,6 +96,20 @@ std::optional<Json> FakeCluster::find(const std::string& plural, const std::stri
   if (kind == objects_.end()) return std::nullopt;
   const auto at = kind->second.find(name);
   return at == kind->second.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::vector<Json> FakeCluster::all(const std::string& plural) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Json> out;
+  if (const auto kind = objects_.find(plural); kind != objects_.end()) {
+    for (const auto& [name, object] : kind->second) out.push_back(object);
+  }
+  return out;
+}
+
+void FakeCluster::page(const std::string& path, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  pages_[path] = text;
 }
 
 size_t FakeCluster::count(const std::string& plural) const {
@@ -165,13 +182,17 @@ void FakeCluster::serve(const ServedRequest& request, ServedAnswer& answer) {
     const bool is_read = request.method == "GET";
     if (!is_read && target.plural != "leases" && !target.is_dry_run)
       writes_.push_back(request.method + " " + target.plural);
-    if (unknown_.contains(target.plural)) {
+    if (const auto page = pages_.find(request.target); is_read && page != pages_.end()) {
+      out = {200, page->second};
+    } else if (unknown_.contains(target.plural)) {
       out = refusal(404, "NotFound", "the server could not find the requested resource");
     } else if (is_read && !refused_query_.empty() &&
                request.target.find(refused_query_) != std::string::npos) {
       out = refusal(400, "BadRequest", "field label not supported: " + refused_query_);
     } else if (!is_read) {
       out = answer_write(request, target);
+    } else if (target.plural.empty()) {
+      out = refusal(404, "NotFound");
     } else if (!target.is_watch) {
       out = answer_read(target);
     } else if (const unsigned status = watch_refusals_[target.plural]; status != 0) {
@@ -226,9 +247,9 @@ std::pair<unsigned, std::string> FakeCluster::answer_write(const ServedRequest& 
   if (!parsed) return refusal(400, "BadRequest", parsed.error().text);
   if (change_ && request.method != "DELETE") change_(*parsed);
   if (target.is_dry_run) return {201, parsed->text()};
-  if (const Json* prefix = parsed->find("metadata")->find("generateName");
-      request.method == "POST" && prefix != nullptr && name_of(*parsed).name.empty())
-    set_metadata(*parsed, "name", *prefix->as_text() + std::to_string(version_ + 10'000));
+  if (const std::string prefix = text_at(*parsed, {"metadata", "generateName"});
+      request.method == "POST" && !prefix.empty() && name_of(*parsed).name.empty())
+    set_metadata(*parsed, "name", prefix + std::to_string(version_ + 10'000));
   const std::string name =
       target.name.empty() ? ObjectName{target.name_space, name_of(*parsed).name}.text() : target.name;
   const auto before = kind.find(name);

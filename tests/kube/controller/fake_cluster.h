@@ -28,7 +28,10 @@ class FakeCluster {
   void erase(const std::string& plural, const std::string& name);
   // "crater-workspace/hostdevice-net", or a name without a namespace.
   std::optional<Json> find(const std::string& plural, const std::string& name) const;
+  std::vector<Json> all(const std::string& plural) const;
   size_t count(const std::string& plural) const;
+  // What is answered to GET of that path.
+  void page(const std::string& path, const std::string& text);
   // Whether the server has the kind, which is what a CRD decides.
   void serve_kind(const std::string& plural, bool served);
   // Answers requests that change one of that kind with this status; 0: no longer.
@@ -68,6 +71,7 @@ class FakeCluster {
   std::set<std::string> unknown_;
   std::map<std::string, unsigned> refusals_;
   std::map<std::string, unsigned> watch_refusals_;
+  std::map<std::string, std::string> pages_;
   std::string refused_query_;
   std::function<void(Json&)> change_;
   std::vector<std::string> writes_;
