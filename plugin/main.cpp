@@ -1,11 +1,13 @@
 // vfrail: the device plugin and the administrator's command line. Flags in, exit code out:
 // 0 done, 1 failed, 2 wrong usage or configuration.
+#include "common/container/allocated_nodes.h"
 #include "common/node/sys_root.h"
 #include "common/text.h"
 #include "plugin/admin/argument_words.h"
 #include "plugin/admin/commands.h"
 #include "plugin/admin/doctor/doctor.h"
 #include "plugin/admin/report/inspect.h"
+#include "plugin/dra/claims_in_use.h"
 #include "plugin/service/kubelet/pod_resources.h"
 #include "plugin/service/serve.h"
 
@@ -21,7 +23,11 @@ using namespace vfrail;
 using namespace vfrail::plugin;
 
 Result<DevicesInUse> ask_kubelet(const std::string& kubelet_root) {
-  return list_pod_resources({.socket = pod_resources_socket(kubelet_root), .resources = {}});
+  auto in_use = list_pod_resources({.socket = pod_resources_socket(kubelet_root), .resources = {}});
+  // Without the records, devices of claims stand under the claims.
+  const auto claims = read_claim_records(kRunFolder);
+  if (in_use && claims) resolve_claims(*claims, *in_use);
+  return in_use;
 }
 
 // /inspect and /doctor beside the daemon's metrics: of what it serves, as `kubectl exec` would show it.

@@ -24,8 +24,7 @@ OfferLink::~OfferLink() {
   thread_.join();
 }
 
-void OfferLink::start(std::function<void()> on_change) {
-  on_change_ = std::move(on_change);
+void OfferLink::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -76,7 +75,6 @@ void OfferLink::note(State now) {
     log_.warning("devices are not offered to the scheduler",
                  {{"reason", now.reason}, {"id", id_text(ErrorId::not_offered)}});
   }
-  on_change_();
 }
 
 void OfferLink::run(const std::stop_token& stop) {

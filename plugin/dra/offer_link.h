@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -32,13 +31,13 @@ class OfferLink {
     bool operator==(const State&) const = default;
   };
 
-  // `log` outlives it. `on_change` is called on its thread when the state has changed.
+  // `log` outlives it.
   OfferLink(Options options, Log& log);
   OfferLink(const OfferLink&) = delete;
   OfferLink& operator=(const OfferLink&) = delete;
   ~OfferLink();
 
-  void start(std::function<void()> on_change);
+  void start();
   // Replaces the offer. `resources`: the extended resources that go by claims here.
   void put(const std::vector<std::string>& resources, const std::vector<OfferedDevice>& devices);
   State state() const;
@@ -51,7 +50,6 @@ class OfferLink {
   const Options options_;
   Log& log_;
   AgentClient agent_;
-  std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::string body_;  // empty: nothing to offer yet

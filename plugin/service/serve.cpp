@@ -11,6 +11,7 @@
 #include "plugin/device/allocate/freed_files.h"
 #include "plugin/device/config/formats/source.h"
 #include "plugin/device/inventory/host_kernel.h"
+#include "plugin/dra/agent_client.h"
 #include "plugin/observe/events/folder_events.h"
 #include "plugin/observe/events/kernel_events.h"
 #include "plugin/observe/link_up.h"
@@ -18,6 +19,8 @@
 #include "plugin/observe/status/counters.h"
 #include "plugin/publish/feature_file.h"
 #include "plugin/service/daemon.h"
+#include "plugin/service/dra/dra_publisher.h"
+#include "plugin/service/dra/offer_publisher.h"
 #include "plugin/service/kubelet/kubelet.h"
 #include "plugin/service/kubelet/kubelet_publisher.h"
 #include "plugin/service/last_resort.h"
@@ -242,18 +245,48 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
   return out;
 }
 
+// Dynamic resource allocation: the scheduler by vfrail-kube, and kubelet's claims.
+struct DraFrontEnd {
+  DraFrontEnd(const ServeOptions& options, const AllocatePlaces& places, Log& log)
+      : agent(options.dra_socket),
+        offer({.offer = {.driver = options.dra_driver, .for_dranet = options.dra_for_dranet},
+               .socket = options.dra_socket,
+               .run_dir = options.run_dir},
+              log),
+        claims({.kubelet_root = options.kubelet_root,
+                .driver = options.dra_driver,
+                .instance = options.dra_instance,
+                .places = places,
+                .node_pool = [this] { return offer.node_pool(); }},
+               agent, log) {}
+
+  AgentClient agent;
+  OfferPublisher offer;
+  DraPublisher claims;
+};
+
+// A container gets the devices of a claim by CDI alone: kubelet passes on nothing else.
+Result<> check_dra(const ServeOptions& options, const CdiChoice& cdi) {
+  if (options.dra_socket.empty() || !cdi.folder.empty()) return {};
+  return Error{Errc::unsupported, 0,
+               "--dra-socket: containers get devices of claims by CDI alone, and here it is off: " + cdi.why,
+               ErrorId::cdi_not_supported};
+}
+
 Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, const UniqueFd& signals,
              Log& log) {
   TRY(check_thread_room());
   const auto kernel = TRY(open_kernel(options, log));
   const SysRoot sys(options.root);
   const CdiChoice cdi = choose_cdi_folder(options, setup.cdi, sys, log);
+  TRY(check_dra(options, cdi));
   const bool use_cdi = !cdi.folder.empty();
   const AllocatePlaces places{.sys = sys,
                               .device_info_dir = options.device_info_dir,
                               .run_dir = options.run_dir,
                               .cni_dir = options.cni_bin_dir,
-                              .cdi_dir = cdi.folder};
+                              .cdi_dir = cdi.folder,
+                              .cni_state_dir = options.cni_state_dir};
   if (use_cdi) TRY(open_cdi_folder(places.cdi_dir));
   NodeReader node(sys, kernel.get(), options.cni_state_dir);
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
@@ -284,12 +317,21 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
       log.info("what was written for the pod of a device is removed, no container has it", {{"device", id}});
     return done->ask_at;
   };
-  KubeletPublisher kubelet({.kubelet_root = options.kubelet_root,
-                            .registration = setup.registration,
-                            .places = places,
-                            .counters = &counters},
-                           log);
+  const bool by_claims = !options.dra_socket.empty();
+  KubeletPublisher kubelet(
+      {.kubelet_root = options.kubelet_root,
+       .registration = setup.registration,
+       .places = places,
+       .counters = &counters,
+       .serves = [by_claims](const ResourceConfig& one) { return !by_claims || !goes_by_claims(one); }},
+      log);
   std::vector<Publisher*> publishers{&kubelet};
+  std::optional<DraFrontEnd> dra;
+  if (by_claims) {
+    dra.emplace(options, places, log);
+    publishers.push_back(&dra->offer);
+    publishers.push_back(&dra->claims);
+  }
   FeatureFile labels({.folder = options.nfd_features, .sys = sys}, log);
   if (!options.nfd_features.empty()) publishers.push_back(&labels);
   Daemon daemon(

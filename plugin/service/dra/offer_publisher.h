@@ -1,0 +1,58 @@
+// OfferPublisher: the pools as devices for the scheduler: what of them is free for claims goes to
+// vfrail-kube, which publishes it as ResourceSlices. Prepares nothing, which DraPublisher does for kubelet.
+#pragma once
+
+#include "common/log.h"
+#include "plugin/dra/offer.h"
+#include "plugin/dra/offer_link.h"
+#include "plugin/publish/publisher.h"
+
+#include <string>
+#include <vector>
+
+namespace vfrail::plugin {
+
+class OfferPublisher final : public Publisher {
+ public:
+  struct Options {
+    OfferOptions offer;
+    std::string socket;   // of vfrail-kube
+    std::string run_dir;  // with the records of claims
+  };
+
+  // `log` outlives it.
+  OfferPublisher(const Options& options, Log& log)
+      : options_(options),
+        link_({.socket = options.socket, .driver = options.offer.driver}, log),
+        log_(log) {}
+
+  Result<> start(std::function<void()> wake) override;
+  bool follow(const std::vector<PublishedPool>& pools, Time now) override;
+  Time run_due(Time) override { return Time::max(); }
+  // kubelet knows, and DraPublisher's records say what the names of claims mean.
+  bool ask_in_use(Time) override { return false; }
+  std::optional<Answer> take_answer() override { return std::nullopt; }
+  // Devices of our claims count as their resources'. What kubelet has under a resource already is of its
+  // device plugin, and not offered until that pod has ended.
+  void complete(DevicesInUse& in_use) override;
+  std::vector<ResourceStatus> status() const override { return {}; }
+  // The offer stays: another instance of this takes it over.
+  void close(std::chrono::milliseconds) override {}
+
+  // The name of this node's pool; empty: vfrail-kube has not answered yet. On any thread.
+  std::string node_pool() const { return link_.state().node; }
+
+ private:
+  void send();
+
+  const Options options_;
+  OfferLink link_;
+  Log& log_;
+  std::vector<PublishedPool> pools_;  // those that go by claims
+  DevicesInUse held_;                 // by the device plugin
+  bool knows_held_ = false;
+  KnownNames names_;
+  std::string complaint_;
+};
+
+}  // namespace vfrail::plugin
