@@ -79,7 +79,8 @@ SlicePublisher::Outcome SlicePublisher::hold(const Error& reason, bool decided) 
   if (said_ != reason.text)
     log_.warning("devices are not published", {{"reason", reason.text}, {"id", reason.id_text()}});
   said_ = reason.text;
-  return {decided, next_node_read()};
+  // Not next_node_read(), which may be over while the API server is away.
+  return {decided, Steady::now() + node_reads_};
 }
 
 SlicePublisher::Steady::time_point SlicePublisher::next_node_read() const {

@@ -100,7 +100,8 @@ TEST_CASE("devices of several slices that change all the time are one write a se
   Json::Array devices = vfs(200);
   // Four slices of a new generation, and then nothing for four seconds.
   for (int i = 0; i < 30; ++i) {
-    for (const size_t at : {0, 199}) devices[at] = with_taint(vf(at), "down-" + std::to_string(i));
+    for (const size_t at : {size_t{0}, size_t{199}})
+      devices[at] = with_taint(vf(at), "down-" + std::to_string(i));
     CHECK(is_true_at(node.put(devices).body, {"published"}));
   }
   const auto seconds =
@@ -166,6 +167,28 @@ TEST_CASE("while the API server is away that is the reason, and after it the sli
   cluster.server().start();
   CHECK(node.publishes(vfs(2)));
   CHECK(published(cluster) == 2);
+}
+
+TEST_CASE("while the API server is away the next pass is later, however old the Node is") {
+  FakeCluster cluster;
+  add_node(cluster);
+  ApiClient client(cluster.access());
+  Log log;
+  log.set_level(LogLevel::error);
+  const std::chrono::milliseconds node_reads(1);
+  SlicePublisher publisher(client, {"vfrail.io", "node-1", {}}, node_reads, log);
+  const DeviceOffer offer{"vfrail.io", {}, vfs(1)};
+  ObjectWatch::View view{.objects = {}, .complete = true};
+  publisher.pass(offer, view);
+  CHECK(publisher.state().published);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than the Node is good for
+  view.trouble = Error{Errc::timeout, 0, "no answer"};
+  const auto now = std::chrono::steady_clock::now();
+  CHECK(publisher.pass(offer, view).again > now);
+  CHECK_FALSE(publisher.state().published);
+  view = {.objects = {}, .complete = false};
+  view.trouble = Error{Errc::not_found, 404, "no such kind"};
+  CHECK(publisher.pass(offer, view).again > now);
 }
 
 TEST_CASE("what the API server refuses is the reason") {
