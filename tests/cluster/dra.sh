@@ -57,7 +57,7 @@ results_of() {
     done
 }
 # prepared: the files of claims on the node: vfrail's records, and specs that name a claim.
-prepared() { on_node 'find /run/vfrail/claims -type f 2> /dev/null; grep -lE "[-=\"][0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" /var/run/cdi/* 2> /dev/null; true'; }
+prepared() { on_node 'find /run/vfrail/claims /run/vfrail/prepared -type f 2> /dev/null; grep -lE "[-=\"][0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" /var/run/cdi/* 2> /dev/null; true'; }
 
 # template NAME DEVICES: a ResourceClaimTemplate; DEVICES is the JSON of its spec.devices.
 template() {
