@@ -19,7 +19,7 @@ constexpr size_t kIndexDigits = 5;
 constexpr size_t kMaxGenerateName = 58;
 
 std::string generate_name(const PoolName& pool, size_t index) {
-  char digits[16] = {};
+  char digits[24] = {};  // of any size_t
   std::snprintf(digits, sizeof digits, "%05zx", index);
   std::string out = std::string(digits) + "-" + pool.driver + "-" + pool.node;
   out.resize(std::min(out.size(), kMaxGenerateName - 1));
