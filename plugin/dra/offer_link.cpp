@@ -8,6 +8,9 @@ namespace vfrail::plugin {
 
 namespace {
 
+// Before that many nobody need know.
+constexpr size_t kFailures = 5;
+
 std::string text_of(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
   return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
@@ -52,6 +55,7 @@ OfferLink::State OfferLink::send(const std::string& body) {
   State out;
   out.node = state().node;
   const auto answer = agent_.put_devices(body);
+  failures_ = answer ? 0 : failures_ + 1;
   if (!answer) {
     out.reason = answer.error().text;
     return out;
@@ -67,6 +71,8 @@ void OfferLink::note(State now) {
   {
     const std::lock_guard lock(mutex_);
     if (now == state_) return;
+    // Its container starts beside this one.
+    if (failures_ > 0 && failures_ < kFailures && state_.node.empty()) return;
     state_ = now;
   }
   if (now.published) {
@@ -82,7 +88,8 @@ void OfferLink::run(const std::stop_token& stop) {
     std::string body;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, options_.repeat, [this] { return is_new_; });
+      changed_.wait_for(lock, stop, failures_ > 0 ? options_.retry : options_.repeat,
+                        [this] { return is_new_; });
       is_new_ = false;
       body = body_;
     }

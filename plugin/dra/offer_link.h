@@ -22,6 +22,8 @@ class OfferLink {
     std::string socket;
     std::string driver = kDraDriver;
     std::chrono::milliseconds repeat{10'000};
+    // The same while the agent does not answer, as when both have just been started.
+    std::chrono::milliseconds retry{1'000};
   };
   // What the agent has answered last.
   struct State {
@@ -54,6 +56,7 @@ class OfferLink {
   std::condition_variable_any changed_;
   std::string body_;  // empty: nothing to offer yet
   bool is_new_ = false;
+  size_t failures_ = 0;  // one after another
   State state_;
   std::jthread thread_;
 };

@@ -18,8 +18,6 @@ namespace vfrail::plugin {
 
 namespace {
 
-constexpr const char* kClaimKind = "vfrail.io/claim";
-
 // CDI allows letters, digits and "_-.:". Requests are named by DNS labels, so that '_' is in none of them.
 std::string encoded(const std::string& request) {
   std::string out = request;
@@ -31,7 +29,7 @@ std::string encoded(const std::string& request) {
 }
 
 CdiSpec claim_spec(const std::string& uid, const std::string& request) {
-  return {kClaimKind, uid + "-" + encoded(request), {}};
+  return {kClaimCdiKind, uid + "-" + encoded(request), {}};
 }
 
 std::string spec_path(const std::string& uid, const std::string& request, const AllocatePlaces& places) {

@@ -11,6 +11,10 @@
 
 namespace vfrail::plugin {
 
+// The kind of what a ResourceClaim's request gets beside its devices (plugin/dra/prepare_claim.h). Such a
+// spec is of a claim and of no device: whoever unprepares the claim removes it.
+inline constexpr const char* kClaimCdiKind = "vfrail.io/claim";
+
 // A device's name in CDI: "nvidia.com/net-pci=0000:03:02.1" as sriov-network-device-plugin does. Shared pools
 // have the kind of k8s-rdma-shared-dev-plugin, and the resource in the name, because several of them may have
 // the same device: "nvidia.com/net-rdma=rdma:hca_a:0000:03:00.0". A prefix that CDI refuses as a vendor has

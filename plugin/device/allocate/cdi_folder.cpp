@@ -4,6 +4,7 @@
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/ids.h"
+#include "plugin/device/allocate/cdi.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -66,6 +67,15 @@ bool is_on_node(const std::string& end, const SysRoot& sys) {
   return sys.exists(std::string("sys/bus/") + bus + "/devices/" + end).value_or(true);
 }
 
+bool is_of_a_claim(const std::string& file) {
+  static const std::string kPrefix = [] {
+    std::string name = CdiSpec{kClaimCdiKind, "", {}}.file_name();
+    name.resize(name.size() - std::string_view(".json").size());
+    return name;
+  }();
+  return file.starts_with(kPrefix);
+}
+
 bool may_be_needed(const std::string& file, const KnownDevices& known,
                    const std::set<std::string>& of_bundles) {
   return is_of_a_device(file, [&](const std::string& end) {
@@ -117,7 +127,7 @@ std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder,
   const auto of_bundles = devices_of_bundles(known.in_use, known.run_dir);
   if (!of_bundles) return out;
   for (const std::string& name : our_files(folder)) {
-    if (!name.ends_with(".json") || may_be_needed(name, known, *of_bundles)) continue;
+    if (!name.ends_with(".json") || is_of_a_claim(name) || may_be_needed(name, known, *of_bundles)) continue;
     if (remove_file(folder + "/" + name)) out.push_back(name);
   }
   return out;

@@ -38,8 +38,8 @@ struct KnownDevices {
 // The devices of the units of bundles in use, by Allocate's own word: the pool can have lost them since.
 Result<std::set<std::string>> devices_of_bundles(const DevicesInUse& in_use, const std::string& run_dir);
 
-// Removes the specs of devices that the node does not have, and that no container has. If that is unknown the
-// spec stays. Best effort; the names of the removed ones.
+// Removes the specs of devices, not those of claims, that the node does not have, and that no container has.
+// If that is unknown the spec stays. Best effort; the names of the removed ones.
 std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder, const KnownDevices& known);
 
 // Names of our specs of devices in use that have existed for five minutes and that nobody has read (by

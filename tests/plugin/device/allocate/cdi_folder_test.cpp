@@ -1,6 +1,7 @@
 #include "plugin/device/allocate/cdi_folder.h"
 
 #include "common/container/allocated_unit.h"
+#include "plugin/device/allocate/cdi.h"
 #include "tests/support/temp_dir.h"
 
 #include <algorithm>
@@ -80,6 +81,14 @@ TEST_CASE("a spec is removed with its device, and no file of others") {
                                    "vfrail-my-own.com-net-sf-mlx5_core.sf.4.json",
                                    "vfrail-nvidia.com-net-pci-0000:03:02.1.json",
                                    "vfrail-nvidia.com-net-rdma-rdma:hca-a:0000:03:02.1.json"});
+}
+
+TEST_CASE("the spec of a claim is no device's: it stays until the claim is unprepared") {
+  const test::TempDir dir;
+  const std::string name = CdiSpec{kClaimCdiKind, "2f0c8f1e-5b7d-4c0e-9b1a-0d3c8c0f7a11-nic", {}}.file_name();
+  touch(dir.path(name));
+  CHECK(remove_specs_of_gone_devices(dir.path(), {{}, DevicesInUse(), SysRoot(dir.path("root"))}).empty());
+  CHECK(files(dir.path()) == Texts{name});
 }
 
 TEST_CASE("the spec of a device that is gone stays while a container has it, or if it is back already") {
