@@ -3,8 +3,8 @@
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/node/attachments.h"
-#include "plugin/device/allocate/cdi.h"
 #include "plugin/device/allocate/attached_devices.h"
+#include "plugin/device/allocate/cdi.h"
 #include "plugin/device/allocate/cdi_folder.h"
 #include "plugin/device/allocate/prepared_record.h"
 
