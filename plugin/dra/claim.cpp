@@ -142,6 +142,26 @@ Result<> check_uid(ObjectReader& top, const ClaimName& name) {
                    ": the claim was deleted and made again"};
 }
 
+// Multus finds the claims that Kubernetes makes for a pod, by its status, and not those that the pod names
+// itself: such a pod would run without its device.
+Result<> check_resolvable(ObjectReader& top) {
+  const Json::Object* metadata = TRY(top.object("metadata"));
+  ObjectReader reader(*metadata, "metadata");
+  const Json::Object* annotations = TRY(reader.object("annotations"));
+  static const Json::Object kNone;
+  const Json::Object& all = annotations == nullptr ? kNone : *annotations;
+  const bool found = std::any_of(all.begin(), all.end(), [](const auto& one) {
+    return one.first == "resource.kubernetes.io/pod-claim-name" ||
+           one.first == "resource.kubernetes.io/extended-resource-claim";
+  });
+  if (found) return {};
+  return Error{
+      Errc::unsupported, 0,
+      "the pod names the claim itself (resourceClaimName), and Multus, which has its device attached, "
+      "finds only claims that are made for a pod: name a ResourceClaimTemplate in the pod "
+      "(resourceClaimTemplateName), or request the extended resource"};
+}
+
 Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimReader& ours) {
   if (json.as_object() == nullptr)
     return Error{Errc::protocol, 0, std::string("must be an object, got ") + json.type_name()};
@@ -164,6 +184,7 @@ Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimRea
   for (size_t i = 0; results != nullptr && i < results->size(); ++i)
     TRY(read_result((*results)[i], path_of(devices, "results", i), ours, out.requests));
   if (out.requests.empty()) return out;
+  TRY(check_resolvable(top));
   out.pod = TRY(read_pod(status));
   TRY(check_configs(devices, ours, out.requests));
   return out;

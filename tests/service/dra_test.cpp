@@ -62,7 +62,9 @@ class FakeApi final : public ApiAgent {
         Json::object()
             .set("allocation", Json::object().set("devices", Json::object().set("results", results)))
             .set("reservedFor", pods);
-    put_json(uid, Json::object().set("metadata", Json::object().set("uid", uid)).set("status", status));
+    const Json annotations = Json::object().set("resource.kubernetes.io/pod-claim-name", "devices");
+    const Json metadata = Json::object().set("uid", uid).set("annotations", annotations);
+    put_json(uid, Json::object().set("metadata", metadata).set("status", status));
   }
   void put_json(const std::string& uid, Json claim) {
     const std::lock_guard lock(mutex_);

@@ -23,14 +23,16 @@ struct ClaimJson {
       R"([{"request":"gpu","driver":"gpu.nvidia.com","pool":"node-1","device":"gpu-4"},
           {"request":"nic","driver":"vfrail.io","pool":"node-1","device":"0000-98-02-1"}])";
   std::string config = "[]";
+  std::string annotations = R"({"resource.kubernetes.io/pod-claim-name":"devices"})";
   std::string reserved = R"([{"resource":"pods","name":"trainer-0","uid":"77"}])";
 
   Json json() const {
     auto out = Json::parse(
         R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"gpu-and-nic",
       "namespace":"default","uid":")" +
-        uid + R"("},"spec":{},"status":{"allocation":{"devices":{"results":)" + results + R"(,"config":)" +
-        config + R"(}},"reservedFor":)" + reserved + "}}");
+        uid + R"(","annotations":)" + annotations +
+        R"(},"spec":{},"status":{"allocation":{"devices":{"results":)" + results + R"(,"config":)" + config +
+        R"(}},"reservedFor":)" + reserved + "}}");
     REQUIRE(out);
     return *std::move(out);
   }
@@ -199,4 +201,18 @@ TEST_CASE("the record of a claim is read as it was written, and a damaged one na
     REQUIRE(remove_claim(run.path(), kName.uid));
     CHECK_FALSE(*read_claim_record(run.path(), kName.uid));
   }
+}
+
+TEST_CASE("a claim that the pod names itself is refused, for Multus does not find it") {
+  ClaimJson claim;
+  claim.annotations = "{}";
+  CHECK(says(claim.refusal(), "name a ResourceClaimTemplate in the pod"));
+  claim.results = R"([{"request":"gpu","driver":"gpu.nvidia.com","pool":"node-1","device":"gpu-4"}])";
+  CHECK(claim.read().ok());
+}
+
+TEST_CASE("the claim that the scheduler makes for extended resources is prepared") {
+  ClaimJson claim;
+  claim.annotations = R"({"resource.kubernetes.io/extended-resource-claim":"true"})";
+  CHECK(claim.read().ok());
 }
