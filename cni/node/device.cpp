@@ -185,7 +185,8 @@ Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelecto
         Errc::invalid, 0,
         "the configuration names no device: Multus adds deviceID when the NetworkAttachmentDefinition has "
         "the annotation k8s.v1.cni.cncf.io/resourceName and the pod requests that resource (once for each "
-        "attachment); without a device plugin set device, hwaddr, kernelpath or pciBusID",
+        "attachment); of devices that come by ResourceClaims only a Multus newer than v4.3.0 knows; without "
+        "a device plugin set device, hwaddr, kernelpath or pciBusID",
         ErrorId::no_device_named};
   }
   auto found = TRY(read_device(sys, *selector.id, kAttachFacts));
