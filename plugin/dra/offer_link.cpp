@@ -8,8 +8,8 @@ namespace vfrail::plugin {
 
 namespace {
 
-// Before that many nobody need know.
-constexpr size_t kFailures = 5;
+// Before that many nobody need know: a container takes some seconds to start, on a busy node more.
+constexpr size_t kFailures = 15;
 
 std::string text_of(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
