@@ -186,10 +186,11 @@ function helm {
     while [ $# -gt 0 ]; do
         case $1 in
             -n) [ "$2" = kube-system ] || wrong "helm in namespace $2"; shift ;;
-            --set | --set-file)
+            --set | --set-file | --set-json)
                 local key=${2%%=*}
                 real jq -e ".properties.${key//./.properties.}" manifests/chart/values.schema.json > written || wrong "the chart has no value $key"
-                [ "$1" = --set ] || there "${2#*=}"
+                [ "$1" != --set-file ] || there "${2#*=}"
+                [ "$1" != --set-json ] || real jq -e . <<< "${2#*=}" > written || wrong "helm --set-json: no JSON: ${2#*=}"
                 shift
                 ;;
             --reset-then-reuse-values) ;;
