@@ -157,9 +157,10 @@ Result<> check_resolvable(ObjectReader& top) {
   if (found) return {};
   return Error{
       Errc::unsupported, 0,
-      "the pod names the claim itself (resourceClaimName), and Multus, which has its device attached, "
-      "finds only claims that are made for a pod: name a ResourceClaimTemplate in the pod "
-      "(resourceClaimTemplateName), or request the extended resource"};
+      "the pod refers to the claim directly (resourceClaimName), and Multus resolves only claims that are "
+      "created for a pod: name a ResourceClaimTemplate in the pod (resourceClaimTemplateName), or request "
+      "the "
+      "extended resource"};
 }
 
 Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimReader& ours) {

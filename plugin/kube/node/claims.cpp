@@ -40,7 +40,7 @@ Result<FoundClaim> find_claim(ApiClient& client, const ClaimName& claim) {
   }
   if (const std::string uid = uid_of(*found); uid != claim.uid)
     return not_there(claim, " has the uid " + uid + " and not " + claim.uid +
-                                ": the one that is meant is gone, and another one has its name");
+                                ": it was deleted, and another claim was created under the same name");
   return FoundClaim{*std::move(found)};
 }
 

@@ -32,7 +32,7 @@ Json status_fields(const ClaimName& claim, const Json& devices);
 // "Not there" is a value and no error: who asks forgets the claim.
 struct FoundClaim {
   Json claim;               // without metadata.managedFields
-  std::string absent = {};  // why there is none: it is gone, or another one has its name
+  std::string absent = {};  // why there is none: it was deleted, maybe created again
 };
 
 class Claims {

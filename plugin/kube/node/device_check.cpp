@@ -119,7 +119,7 @@ class Check {
       return {};
     }
     if (!names_.insert(name_).second) {
-      leave_out("the device: another one has its name");
+      leave_out("the device: another device has the same name");
       return {};
     }
     properties_ = 0;

@@ -55,7 +55,7 @@ TEST_CASE("names of devices are DNS labels, and each is there once") {
   CHECK_THAT(fault_of(parsed(R"({"name":"-a"})")), Contains("DNS label"));
   const CheckedDevices checked = check_devices({vf(1), vf(2), vf(1)});
   CHECK(checked.devices.size() == 2);
-  CHECK_THAT(checked.left_out.begin()->first, Contains("another one has its name"));
+  CHECK_THAT(checked.left_out.begin()->first, Contains("another device has the same name"));
 }
 
 TEST_CASE("attributes that the API server refuses are left out") {

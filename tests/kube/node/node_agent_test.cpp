@@ -109,7 +109,7 @@ TEST_CASE("devices of several slices that change all the time are one write a se
   CHECK(cluster.writes().size() - before <= static_cast<size_t>(4 * (1 + seconds / 4)));
 }
 
-TEST_CASE("devices wait while the device plugin still offers their resource, and the reason has its name") {
+TEST_CASE("devices wait while the device plugin still offers their resource, and the reason names it") {
   FakeCluster cluster;
   set_allocatable(cluster, "8");
   const RunningNode node(cluster.access());
