@@ -118,8 +118,8 @@ Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& 
   Programs programs = TRY(detach_programs(link, world));
   if (!programs.doubt.why.empty() && !programs.doubt.unseen) return std::move(programs.doubt);
   Doubt doubt;
-  if (list_uppers(record, link.index, world)) {
-    doubt.why = TRY(remove_listed_uppers(record, link, pod, world));
+  if (auto uppers = list_uppers(record, link.index, world)) {
+    doubt.why = TRY(remove_listed_uppers(std::move(*uppers), record, link, pod, world));
     const auto now = link.promiscuity == 0 ? std::nullopt : TRY(world.host.find_link(link.index));
     if (now) TRY(drop_stale_promiscuity(*now, world));
   } else {

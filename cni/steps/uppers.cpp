@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 namespace vfrail::cni {
 
@@ -125,11 +126,10 @@ Result<std::vector<UpperLink>> list_uppers(const Record& record, int index, cons
   return std::move(all.links);
 }
 
-Result<std::string> remove_listed_uppers(const Record& record, const Link& lower, Kernel* pod, World& world) {
+Result<std::string> remove_listed_uppers(std::vector<UpperLink> uppers, const Record& record,
+                                         const Link& lower, Kernel* pod, World& world) {
   std::vector<UpperLink> before;
-  for (;;) {
-    auto uppers = TRY(list_uppers(record, lower.index, world));
-    if (uppers.empty()) return std::string();
+  while (!uppers.empty()) {
     const bool no_time = SearchTime::Run(world.search).over();
     if (uppers == before || no_time) {
       const std::set<std::string> names = namespaces_of(uppers);
@@ -138,8 +138,9 @@ Result<std::string> remove_listed_uppers(const Record& record, const Link& lower
              (no_time ? ", which there was no time to remove" : ", which cannot be removed");
     }
     remove_where_listed(lower, pod, uppers, world);
-    before = std::move(uppers);
+    before = std::exchange(uppers, TRY(list_uppers(record, lower.index, world)));
   }
+  return std::string();
 }
 
 Result<> remove_ipoib_children(const Record& record, const Link& lower, Kernel* pod, World& world) {

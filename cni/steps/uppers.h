@@ -16,10 +16,11 @@ namespace vfrail::cni {
 // list. An error: it is not known.
 Result<std::vector<UpperLink>> list_uppers(const Record& record, int index, const World& world);
 
-// Removes what list_uppers() has, within the world's search time. Empty: nothing stands upon `lower` any
-// more. Else why not. No namespace is opened but those that the list has, the host's and `pod`, which may be
-// null.
-Result<std::string> remove_listed_uppers(const Record& record, const Link& lower, Kernel* pod, World& world);
+// Removes `uppers`, which list_uppers() has returned, and what it returns then, within the world's search
+// time. Empty: nothing stands upon `lower` any more. Else why not. No namespace is opened but those that the
+// list has, the host's and `pod`, which may be null.
+Result<std::string> remove_listed_uppers(std::vector<UpperLink> uppers, const Record& record,
+                                         const Link& lower, Kernel* pod, World& world);
 
 // Removes the interfaces of other partitions upon an IPoIB interface `lower`, in the host those that were not
 // there before the attachment, and in the pod, which may be null. Those in further namespaces are not found.
