@@ -76,6 +76,7 @@ SocketReply NodeApi::put_devices(const std::string& body) const {
   out.set("node", node_.node);
   out.set("slices", static_cast<int64_t>(state.slices));
   out.set("sharing", state.sharing);
+  out.set("devices", static_cast<int64_t>(state.devices));
   return {200, std::move(out)};
 }
 

@@ -58,11 +58,13 @@ SlicePublisher::Outcome SlicePublisher::pass(const DeviceOffer& offer, const Obj
   }
   const ObjectWatch::Objects existing = own_slices(writer_.known(view, now), pool_);
   state_.slices = existing.size();
-  const AllowedDevices allowed = allow(offer, existing);
+  const std::set<std::string> published = names_of_devices(existing);
+  state_.devices = published.size();
+  const AllowedDevices allowed = allow(offer, published);
   const auto changes = decide_slices(pool_, allowed.devices, existing, writer_.memory());
   if (changes.empty()) return settle(allowed.held_back);
   if (const auto due = writer_.due(changes); due > now) return {state_.published, due};
-  return write(changes, allowed.held_back);
+  return write(changes, allowed);
 }
 
 // The API server, or the network, has no time or does not want it.
@@ -113,7 +115,7 @@ Result<> SlicePublisher::find_sharing() {
   return {};
 }
 
-AllowedDevices SlicePublisher::allow(const DeviceOffer& offer, const ObjectWatch::Objects& existing) {
+AllowedDevices SlicePublisher::allow(const DeviceOffer& offer, const std::set<std::string>& published) {
   CheckedDevices checked = check_devices(offer.devices);
   if (!*sharing_) {
     // Where the field is dropped the device would be allocated once, to one pod alone.
@@ -128,7 +130,7 @@ AllowedDevices SlicePublisher::allow(const DeviceOffer& offer, const ObjectWatch
     });
   }
   say_left_out(checked.left_out);
-  return hold_back(offer, std::move(checked.devices), node_, names_of_devices(existing));
+  return hold_back(offer, std::move(checked.devices), node_, published);
 }
 
 void SlicePublisher::say_left_out(const LeftOut& left_out) {
@@ -142,7 +144,7 @@ void SlicePublisher::say_left_out(const LeftOut& left_out) {
 }
 
 SlicePublisher::Outcome SlicePublisher::write(const std::vector<SliceChange>& changes,
-                                              const std::optional<Error>& held_back) {
+                                              const AllowedDevices& allowed) {
   const auto done = writer_.write(changes);
   if (!done && is_overtaken(done.error())) {
     log_.debug("slices have changed meanwhile, trying again", {{"error", done.error().text}});
@@ -156,7 +158,8 @@ SlicePublisher::Outcome SlicePublisher::write(const std::vector<SliceChange>& ch
                              {"changes", std::to_string(changes.size())},
                              {"generation", std::to_string(writer_.memory().generation)}};
   log_.write(level, "slices written", fields);
-  return settle(held_back);
+  state_.devices = allowed.devices.size();
+  return settle(allowed.held_back);
 }
 
 SlicePublisher::Outcome SlicePublisher::settle(const std::optional<Error>& held_back) {

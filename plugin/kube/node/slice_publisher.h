@@ -21,6 +21,7 @@ struct PublishState {
   std::string reason = "the API server has not answered yet";  // why it is not; empty if it is
   size_t slices = 0;
   bool sharing = false;  // the API server keeps allowMultipleAllocations
+  size_t devices = 0;    // in the slices, as the API server has them
 };
 
 class SlicePublisher {
@@ -44,8 +45,8 @@ class SlicePublisher {
   Outcome hold(const Error& reason, bool decided);
   Result<> read_node(const DeviceOffer& offer, Steady::time_point now);
   Result<> find_sharing();
-  AllowedDevices allow(const DeviceOffer& offer, const ObjectWatch::Objects& existing);
-  Outcome write(const std::vector<SliceChange>& changes, const std::optional<Error>& held_back);
+  AllowedDevices allow(const DeviceOffer& offer, const std::set<std::string>& published);
+  Outcome write(const std::vector<SliceChange>& changes, const AllowedDevices& allowed);
   Outcome settle(const std::optional<Error>& held_back);
   void say_left_out(const LeftOut& left_out);
   Steady::time_point next_node_read() const;
