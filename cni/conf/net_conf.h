@@ -115,11 +115,18 @@ struct EntryConf {
 inline constexpr std::chrono::seconds kUsualSearchTimeout{2};
 inline constexpr std::chrono::seconds kLongestSearchTimeout{60};
 
+// What becomes of the host's addresses and routes of a device while a pod has it. They are restored with it.
+enum class HostConfigUse : uint8_t {
+  keep,  // nobody has them
+  move,  // the pod has them
+};
+
 // What the network allows, and what it expects of its pods.
 struct SafetyConf {
   // podNetAdmin: where the kernel does not list what stands on a device, DEL also searches hidden namespaces.
   bool pods_have_net_admin = false;
-  bool host_use_allowed = false;  // hostUse: "allow": also a device that the host uses
+  HostConfigUse host_config = HostConfigUse::keep;  // hostConfig
+  bool host_use_allowed = false;                    // hostUse: "allow": also a device that the host uses
   // searchTimeoutSeconds: how long DEL searches the node's namespaces for what a pod has left in them.
   std::chrono::seconds search_timeout = kUsualSearchTimeout;
 };

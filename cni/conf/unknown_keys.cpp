@@ -30,6 +30,7 @@ constexpr std::array kOurs = {
     "kernelpath",
     "port",
     "hostUse",
+    "hostConfig",
     "mac",
     "mtu",
     "rdma",

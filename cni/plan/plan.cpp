@@ -17,10 +17,8 @@ LinkBefore before(const Link& link, const State& state) {
   LinkBefore out = LinkBefore::of(link);
   std::vector<int>& above = out.uppers.emplace();
   for (const Link& upper : state.uppers) above.push_back(upper.index);
-  // The kernel makes link-local ones again by itself, and whoever has a lease asks for the address again.
-  for (const LinkAddress& one : state.addresses) {
-    if (one.permanent && !one.temporary && !is_link_local(one.address)) out.addresses.push_back(one.address);
-  }
+  out.addresses = state.host_config.addresses;
+  out.routes = state.host_config.routes;
   return out;
 }
 

@@ -249,7 +249,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   AttachPlan plan = TRY(plan_attach(request, conf, before));
   warn_of_keys(plan.warnings, world);
   warn_of_mac(request, conf.link.mac, before, world.log);
-  warn_of_addresses(plan.link, world.log);
+  warn_of_host_config(before, world.log);
   out.reported_mac = plan.reported_mac;
   out.reported_mtu = plan.reported_mtu;
 
@@ -318,6 +318,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   out.assignment = TRY(assign_addresses(request, conf.entry.ipam_type, world, attached));
   if (attached.link) {
     const Record& record = attached.record;
+    if (conf.safety.host_config == HostConfigUse::move) add_host_config(*record.link, out.assignment);
     PodSettings settings = conf.pod;
     settings.keeps_own_arp = conf.pod.source_routing || !request.rail_of.empty();
     TRY(configure_pod(pod, *attached.link, out.assignment, settings, record.routing_table));
