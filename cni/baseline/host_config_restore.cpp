@@ -12,7 +12,16 @@ namespace vfrail::cni {
 namespace {
 
 // Twice the time of duplicate address detection with the kernel's defaults, as in the pod.
-constexpr std::chrono::milliseconds kDadTimeout{5000};
+constexpr std::chrono::milliseconds kHostDadTimeout{5000};
+
+// Once more after a failure: the kernel can be out of memory for a moment, and no DEL comes after this one.
+template <class Add>
+Result<> add_twice(const Add& add) {
+  auto added = add();
+  if (added || added.error().sys == EEXIST) return {};
+  auto again = add();
+  return again || again.error().sys == EEXIST ? Result<>() : again;
+}
 
 void warn_of(const std::string& what, const std::string& text, const Error& error, const Record& record,
              const Link& link, World& world) {
@@ -37,9 +46,9 @@ Result<> restore_addresses(const Record& record, const Link& link, World& world)
     const auto is_it = [&](const LinkAddress& now) { return now.address == one.address; };
     if (std::any_of(have.begin(), have.end(), is_it)) continue;
     if (one.address.v6()) TRY(enable_ipv6(link, world.host));
-    const auto added = world.host.add_address(link.index, one.address, one.settings);
-    if (!added && added.error().sys != EEXIST)
-      warn_of("an address", one.address.cidr(), added.error(), record, link, world);
+    const auto added =
+        add_twice([&] { return world.host.add_address(link.index, one.address, one.settings); });
+    if (!added) warn_of("an address", one.address.cidr(), added.error(), record, link, world);
   }
   return {};
 }
@@ -49,7 +58,7 @@ Result<> wait_for_sources(const std::vector<Route>& routes, const Link& link, Wo
   const bool any = std::any_of(routes.begin(), routes.end(),
                                [](const Route& route) { return route.source && route.source->v6(); });
   if (!any) return {};
-  TRY(world.host.wait_for_dad(link.index, std::chrono::steady_clock::now() + kDadTimeout));
+  TRY(world.host.wait_for_dad(link.index, std::chrono::steady_clock::now() + kHostDadTimeout));
   return {};
 }
 
@@ -67,9 +76,8 @@ Result<> restore_routes(const Record& record, const Link& link, World& world) {
     if (std::any_of(have.begin(), have.end(), [&](const Route& now) { return is_same(now, route); }))
       continue;
     route.link = link.index;
-    const auto added = world.host.add_route(route);
-    if (!added && added.error().sys != EEXIST)
-      warn_of("a route", route.text(), added.error(), record, link, world);
+    const auto added = add_twice([&] { return world.host.add_route(route); });
+    if (!added) warn_of("a route", route.text(), added.error(), record, link, world);
   }
   return {};
 }

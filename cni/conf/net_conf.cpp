@@ -319,11 +319,13 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   out.link.tuning = TRY(read_tuning(conf));
   out.nccl = TRY(read_nccl(conf));
   out.rails = TRY(read_rails(conf));
+  TRY(read_child(conf, out));
   out.interface_key = TRY(find_interface_key(conf, out));
   TRY(read_pod_args(conf, out));
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text));
   out.safety.host_use_allowed = TRY(read_host_use_allowed(conf));
   out.safety.host_config = TRY(read_host_config_use(conf));
+  TRY(refuse_device_keys(conf, out));
   out.safety.pods_have_net_admin = TRY(conf.boolean("podNetAdmin")).value_or(false);
   const auto timeout = TRY(conf.integer("searchTimeoutSeconds", 0, kLongestSearchTimeout.count()));
   if (timeout) out.safety.search_timeout = std::chrono::seconds(*timeout);

@@ -28,6 +28,8 @@ constexpr std::array kOurs = {
     "device",
     "hwaddr",
     "kernelpath",
+    "mode",
+    "master",
     "port",
     "hostUse",
     "hostConfig",

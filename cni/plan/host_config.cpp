@@ -98,4 +98,12 @@ void add_host_config(const LinkBefore& before, Assignment& assignment) {
   }
 }
 
+void complete_host_routes(const LinkBefore& before, Assignment& of_result) {
+  for (AssignedRoute& route : of_result.routes) {
+    const auto is_it = [&](const Route& one) { return one.destination == route.destination && !one.gateway; };
+    const bool on_link = std::any_of(before.routes.begin(), before.routes.end(), is_it);
+    if (!route.gateway && on_link) route.scope = kLinkScope;
+  }
+}
+
 }  // namespace vfrail::cni

@@ -34,4 +34,7 @@ HostConfig host_config_of(const Link& link, const std::vector<LinkAddress>& addr
 // pod's is that of its first interface.
 void add_host_config(const LinkBefore& before, Assignment& assignment);
 
+// Before 1.1.0 a result does not have the scope of a route: of those of the host it is put back, for CHECK.
+void complete_host_routes(const LinkBefore& before, Assignment& of_result);
+
 }  // namespace vfrail::cni

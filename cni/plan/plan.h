@@ -90,6 +90,10 @@ std::string missing_part(RdmaPolicy rdma, const State& state);
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
 
+// The refusals about the pod's namespace, and about a result that could not be printed.
+Result<> check_pod(const Request& request, const State& state);
+Result<> check_result_fits(const EntryConf& entry);
+
 // The refusals about what the pod gets beside the interface, and what is decided about it.
 // For source routing: the one that is wanted, else the lowest free one from 100 on.
 Result<uint32_t> choose_table(const SourceRouting& wanted, const std::vector<uint32_t>& in_use);

@@ -16,6 +16,7 @@
 #include "cni/steps/tuning_step.h"
 #include "cni/steps/vf_steps.h"
 #include "cni/verbs/attachment.h"
+#include "cni/verbs/child.h"
 #include "common/container/allocated_nodes.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
@@ -97,6 +98,7 @@ std::chrono::seconds search_timeout(const Record& record) {
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world))) return {};  // the boot has reset every device
+  if (record.child) return remove_child(record, TRY(open_pod(record, netns, world)).get());
   world.search.renew(search_timeout(record));
   TRY(restore_driver(record, world));
   const auto pod = TRY(open_pod(record, netns, world));

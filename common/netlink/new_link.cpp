@@ -26,7 +26,7 @@ void put_kind(NlMessage& message, const NewLink& wanted) {
       if (wanted.kind == "macvlan") message.put_u32(IFLA_MACVLAN_MODE, wanted.mode);
       if (wanted.kind == "ipvlan")
         message.put_bytes(IFLA_IPVLAN_MODE, bytes_of_u16(static_cast<uint16_t>(wanted.mode)));
-      if (wanted.kind == "ipoib") message.put_bytes(IFLA_IPOIB_PKEY, bytes_of_u16(wanted.pkey));
+      if (wanted.pkey != 0) message.put_bytes(IFLA_IPOIB_PKEY, bytes_of_u16(wanted.pkey));
     });
   });
 }
