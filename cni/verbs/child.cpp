@@ -20,13 +20,17 @@ Result<Device> find_master(const DeviceSelector& selector, World& world) {
         "mode: on which interface of the host is not said; set \"master\" to its name or PCI address "
         "(of a shared resource, Multus passes a number, which stands for all its devices)",
         ErrorId::master_unusable};
-  return find_device(world.sys, world.host, selector);
+  auto out = find_device(world.sys, world.host, selector);
+  if (out || out.error().code != Errc::not_found || selector.name.empty()) return out;
+  return Error{Errc::not_found, 0,
+               "master: the host has no interface " + selector.name + "; compare it with ip link",
+               ErrorId::master_unusable};
 }
 
 // Each query of the kernel only if the configuration needs its answer.
 Result<State> read_child_state(const Request& request, const NetConf& conf, Kernel& pod, World& world) {
   State state;
-  state.device = TRY(find_master(conf.device, world), "master");
+  state.device = TRY(find_master(conf.device, world));
   state.same_netns = pod.netns_id() == world.host.netns_id();
   if (!state.device.netdevs.empty())
     state.link = TRY(world.host.find_link(state.device.netdevs.front().name), "master");

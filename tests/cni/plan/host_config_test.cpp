@@ -107,6 +107,7 @@ TEST_CASE("A pod gets the host's addresses and routes beside its own, but no def
                    route("0.0.0.0/0", "10.9.0.1")};
   before.routes[2].source = *IpAddress::parse("10.9.0.2");
   before.routes[2].onlink = true;
+  before.routes[1].source = *IpAddress::parse("10.8.0.1");  // of another interface of the host
   Assignment assignment;
   assignment.ips = {{ip("10.7.0.5/24"), *IpAddress::parse("10.7.0.1")}};
   add_host_config(before, assignment);
@@ -116,6 +117,7 @@ TEST_CASE("A pod gets the host's addresses and routes beside its own, but no def
   REQUIRE(assignment.routes.size() == 2);
   CHECK(assignment.routes[0].destination.cidr() == "10.6.0.0/16");
   CHECK(assignment.routes[0].scope == 253);  // else the assigned gateway would be its own
+  CHECK_FALSE(assignment.routes[0].source);
   CHECK(assignment.routes[1].source->text() == "10.9.0.2");
   CHECK(assignment.routes[1].onlink);
 }
