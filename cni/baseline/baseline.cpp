@@ -344,7 +344,7 @@ Result<> restore_unrecorded(const std::string& device_key, World& world) {
 Result<> distrust_devices_of(const AttachmentName& name, World& world) {
   const std::string boot = TRY(this_boot(world.sys));
   for (const auto& [key, owner] : TRY(world.store.owners())) {
-    if (owner != name) continue;
+    if (owner != name || key == child_key(name)) continue;  // that one has no device
     TRY(BaselineStore(world.store).set_unclean(key, boot, {kNoRecord}), "mark " + key + " unclean");
   }
   return {};

@@ -123,6 +123,13 @@ Result<bool> read_host_use_allowed(ObjectReader& conf) {
   return word == "allow";
 }
 
+Result<HostConfigUse> read_host_config_use(ObjectReader& conf) {
+  const auto word = TRY(conf.text("hostConfig")).value_or("");
+  if (!word.empty() && word != "keep" && word != "move")
+    return conf.error("hostConfig", must_be_one_of({"keep", "move"}, word));
+  return word == "move" ? HostConfigUse::move : HostConfigUse::keep;
+}
+
 // What an entry behind the plugin that has created the interface must leave to that plugin.
 Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
   if (!own.entry.ipam_type.empty()) return std::string("ipam");
@@ -312,10 +319,13 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   out.link.tuning = TRY(read_tuning(conf));
   out.nccl = TRY(read_nccl(conf));
   out.rails = TRY(read_rails(conf));
+  TRY(read_child(conf, out));
   out.interface_key = TRY(find_interface_key(conf, out));
   TRY(read_pod_args(conf, out));
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text));
   out.safety.host_use_allowed = TRY(read_host_use_allowed(conf));
+  out.safety.host_config = TRY(read_host_config_use(conf));
+  TRY(refuse_device_keys(conf, out));
   out.safety.pods_have_net_admin = TRY(conf.boolean("podNetAdmin")).value_or(false);
   const auto timeout = TRY(conf.integer("searchTimeoutSeconds", 0, kLongestSearchTimeout.count()));
   if (timeout) out.safety.search_timeout = std::chrono::seconds(*timeout);

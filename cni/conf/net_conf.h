@@ -115,11 +115,18 @@ struct EntryConf {
 inline constexpr std::chrono::seconds kUsualSearchTimeout{2};
 inline constexpr std::chrono::seconds kLongestSearchTimeout{60};
 
+// What becomes of the host's addresses and routes of a device while a pod has it. They are restored with it.
+enum class HostConfigUse : uint8_t {
+  keep,  // nobody has them
+  move,  // the pod has them
+};
+
 // What the network allows, and what it expects of its pods.
 struct SafetyConf {
   // podNetAdmin: where the kernel does not list what stands on a device, DEL also searches hidden namespaces.
   bool pods_have_net_admin = false;
-  bool host_use_allowed = false;  // hostUse: "allow": also a device that the host uses
+  HostConfigUse host_config = HostConfigUse::keep;  // hostConfig
+  bool host_use_allowed = false;                    // hostUse: "allow": also a device that the host uses
   // searchTimeoutSeconds: how long DEL searches the node's namespaces for what a pod has left in them.
   std::chrono::seconds search_timeout = kUsualSearchTimeout;
 };
@@ -136,6 +143,15 @@ struct LinkConf {
   MacKeys mac;
   std::optional<uint32_t> mtu;  // 68-65535
   Tuning tuning;
+};
+
+// mode: the interface of the pod is created upon one of the host, which the device keys name, or master.
+enum class ChildKind : uint8_t { macvlan, ipvlan, ipoib };
+const char* name_of(ChildKind kind);  // as RTM_NEWLINK has it
+
+struct ChildConf {
+  ChildKind kind = ChildKind::macvlan;
+  uint16_t pkey = 0;  // of ipoib; 0: the partition of the host's interface
 };
 
 // What is set at the PF, and what the network expects of a VF.
@@ -169,6 +185,7 @@ struct NetConf {
   PodSettings pod;
   NcclVariables nccl;
   RailSettings rails;
+  std::optional<ChildConf> child;  // no value: the device moves
   LogConf log;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
   // The first key of this entry that is about the interface; empty: none. args.cni, which every entry of a
@@ -229,6 +246,11 @@ Result<PodSettings> read_pod_settings(ObjectReader& conf);
 // args.cni, a pod's annotation (Multus: cni-args), overrides the keys that tuning reads there: mac, mtu, the
 // settings of the link, sysctl.
 Result<> read_pod_args(ObjectReader& conf, NetConf& out);
+// mode, and master, which becomes one of the device keys. Before the others are checked for what does not go
+// with it: refuse_device_keys().
+Result<> read_child(ObjectReader& conf, NetConf& out);
+// With mode the device stays in the host, as it is: keys that would change it are refused by name.
+Result<> refuse_device_keys(ObjectReader& conf, const NetConf& read);
 // 68-65535; no value if absent or 0.
 Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);
 // No value if absent or empty; all zero and multicast addresses are refused.

@@ -27,6 +27,9 @@ struct AssignedRoute {
   std::optional<uint32_t> priority;
   std::optional<uint32_t> table;
   std::optional<uint8_t> scope;
+  // Of the host's routes alone (hostConfig): no IPAM plugin has them.
+  std::optional<IpAddress> source = {};
+  bool onlink = false;
 };
 
 // The DNS of a result: each field as the configuration has it, else as the IPAM plugin has it.

@@ -17,40 +17,9 @@ LinkBefore before(const Link& link, const State& state) {
   LinkBefore out = LinkBefore::of(link);
   std::vector<int>& above = out.uppers.emplace();
   for (const Link& upper : state.uppers) above.push_back(upper.index);
-  // The kernel makes link-local ones again by itself, and whoever has a lease asks for the address again.
-  for (const LinkAddress& one : state.addresses) {
-    if (one.permanent && !one.temporary && !is_link_local(one.address)) out.addresses.push_back(one.address);
-  }
+  out.addresses = state.host_config.addresses;
+  out.routes = state.host_config.routes;
   return out;
-}
-
-Result<> check_pod(const Request& request, const State& state) {
-  if (state.same_netns && !request.netns_override) {
-    return Error{Errc::wrong_netns, 0,
-                 "the pod's network namespace " + request.netns +
-                     " is the host's own; a pod with hostNetwork has the host's devices already",
-                 ErrorId::host_netns};
-  }
-  if (state.occupant && !state.netdev_in_pod) {
-    const Link& link = *state.occupant;
-    return Error{Errc::exists, 0,
-                 "the pod already has an interface with the name or alternative name " + request.ifname +
-                     " or a name of the device: " + link.name +
-                     (link.kind.empty() ? "" : " (" + link.kind + ")") + "; give the attachment another name",
-                 ErrorId::interface_name_taken};
-  }
-  return {};
-}
-
-// What could not be restored afterwards must not be done.
-Result<> check_result_fits(const EntryConf& entry) {
-  const bool has_address = !entry.ipam_type.empty() || entry.prev_result;
-  if (has_address || !is_without_interfaces(entry.cni_version)) return {};
-  return Error{Errc::invalid, 0,
-               "results of cniVersion " + entry.cni_version +
-                   " cannot describe an attachment without an address; set \"cniVersion\": \"0.3.1\" or "
-                   "later, or add an ipam section",
-               ErrorId::cni_version};
 }
 
 Result<> check_parts(RdmaPolicy rdma, const State& state) {
@@ -275,6 +244,35 @@ bool asks_for_mac_in_vain(const Request& request, const MacKeys& keys, const Sta
 }
 
 }  // namespace
+
+Result<> check_pod(const Request& request, const State& state) {
+  if (state.same_netns && !request.netns_override) {
+    return Error{Errc::wrong_netns, 0,
+                 "the pod's network namespace " + request.netns +
+                     " is the host's own; a pod with hostNetwork has the host's devices already",
+                 ErrorId::host_netns};
+  }
+  if (state.occupant && !state.netdev_in_pod) {
+    const Link& link = *state.occupant;
+    return Error{Errc::exists, 0,
+                 "the pod already has an interface with the name or alternative name " + request.ifname +
+                     " or a name of the device: " + link.name +
+                     (link.kind.empty() ? "" : " (" + link.kind + ")") + "; give the attachment another name",
+                 ErrorId::interface_name_taken};
+  }
+  return {};
+}
+
+// What could not be restored afterwards must not be done.
+Result<> check_result_fits(const EntryConf& entry) {
+  const bool has_address = !entry.ipam_type.empty() || entry.prev_result;
+  if (has_address || !is_without_interfaces(entry.cni_version)) return {};
+  return Error{Errc::invalid, 0,
+               "results of cniVersion " + entry.cni_version +
+                   " cannot describe an attachment without an address; set \"cniVersion\": \"0.3.1\" or "
+                   "later, or add an ipam section",
+               ErrorId::cni_version};
+}
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state) {
   if (asks_for_mac_in_vain(request, conf.link.mac, state)) {

@@ -5,6 +5,7 @@
 #include "cni/conf/net_conf.h"
 #include "cni/conf/request.h"
 #include "cni/node/device.h"
+#include "cni/plan/host_config.h"
 #include "cni/record/record.h"
 #include "common/container/allocated_nodes.h"
 #include "common/kernel/kernel.h"
@@ -26,7 +27,7 @@ struct State {
   Device device;
   std::optional<Link> link;                // its netdev in the host
   std::vector<Link> uppers;                // the host's interfaces that stand on it
-  std::vector<LinkAddress> addresses;      // of the netdev, in the host
+  HostConfig host_config;                  // of the netdev
   std::optional<RdmaNetnsMode> rdma_mode;  // asked only if the device has RDMA devices
   std::vector<RdmaDevice> rdma;            // its RDMA devices in the host
   std::optional<VfPlace> vf;               // read only if the configuration sets something there
@@ -88,6 +89,10 @@ struct AttachPlan {
 std::string missing_part(RdmaPolicy rdma, const State& state);
 
 Result<AttachPlan> plan_attach(const Request& request, const NetConf& conf, const State& state);
+
+// The refusals about the pod's namespace, and about a result that could not be printed.
+Result<> check_pod(const Request& request, const State& state);
+Result<> check_result_fits(const EntryConf& entry);
 
 // The refusals about what the pod gets beside the interface, and what is decided about it.
 // For source routing: the one that is wanted, else the lowest free one from 100 on.

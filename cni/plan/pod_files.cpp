@@ -1,5 +1,6 @@
 #include "cni/plan/pod_files.h"
 
+#include "cni/record/record.h"
 #include "common/text.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ constexpr int kFormat = 1;
 // PCI functions first, which is NCCL's order of rails.
 auto place_of(const DescribedAttachment& one) {
   const Record& record = one.record;
-  const auto pci = record.device ? record.device->pci() : std::nullopt;
+  const auto& function = rdma_function(record);
+  const auto pci = function ? function->pci() : std::nullopt;
   return std::tuple(!pci, pci.value_or(PciAddress()), record.device_key, record.attachment.ifname);
 }
 
@@ -104,7 +106,9 @@ Json describe_interface(const DescribedAttachment& one) {
   for (const IpAddress& address : in_pod.addresses) addresses.push(address.cidr());
   Json out;
   out.set("name", record.attachment.ifname).set("network", record.network);
-  out.set("device", record.device_key).set("pf", in_pod.pf ? Json(in_pod.pf->text()) : Json());
+  const auto& function = rdma_function(record);
+  out.set("device", record.child && function ? function->text() : record.device_key)
+      .set("pf", in_pod.pf ? Json(in_pod.pf->text()) : Json());
   out.set("rdma", text_or_null(in_pod.rdma)).set("uverbs", text_or_null(in_pod.uverbs));
   out.set("link_layer", text_or_null(in_pod.link_layer));
   out.set("mac", in_pod.mac.text()).set("mtu", in_pod.mtu).set("addresses", std::move(addresses));

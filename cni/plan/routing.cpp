@@ -38,6 +38,8 @@ Route route_of(const AssignedRoute& assigned, int link, const Gateways& gateways
   out.scope = assigned.scope;
   out.mtu = assigned.mtu;
   out.advmss = assigned.advmss;
+  out.source = assigned.source;
+  out.onlink = assigned.onlink;
   return out;
 }
 
@@ -159,7 +161,7 @@ void order_by_reach(const std::vector<AssignedIp>& ips, std::vector<Route>& rout
     const bool alone = route.gateway && std::any_of(ips.begin(), ips.end(), [&](const AssignedIp& ip) {
                          return is_alone(ip) && ip.address.v6() == route.gateway->v6();
                        });
-    route.onlink = alone && !is_reached(*route.gateway, ips, routes);
+    route.onlink = route.onlink || (alone && !is_reached(*route.gateway, ips, routes));
   }
   std::stable_partition(routes.begin(), routes.end(), [](const Route& route) { return !route.gateway; });
 }

@@ -31,6 +31,11 @@
 
 namespace vfrail::cni {
 
+// Whose RDMA devices the pod uses: its own device, or the one that its interface stands on.
+inline const std::optional<DeviceId>& rdma_function(const Record& record) {
+  return record.child ? record.child->device : record.device;
+}
+
 class RecordStore : public Attachments {
  public:
   // Creates the folders (`locks` is below /run). Errc::denied if one of them, or of the others below the

@@ -1,6 +1,5 @@
 #include "cni/steps/address_steps.h"
 
-#include "cni/node/find_link.h"
 #include "cni/plan/routing.h"
 #include "cni/steps/rule_steps.h"
 #include "common/errors/error_id.h"
@@ -102,9 +101,13 @@ bool has_ipv6(const Assignment& assignment) {
                      [](const AssignedIp& ip) { return ip.address.v6(); });
 }
 
-bool has_gateway6(const Assignment& assignment) {
-  return std::any_of(assignment.ips.begin(), assignment.ips.end(),
-                     [](const AssignedIp& ip) { return ip.gateway && ip.gateway->v6(); });
+// Whether a route needs an address that duplicate address detection has done with: one through a gateway over
+// a tentative source address would be refused or lost, and one that names such a source is refused.
+bool needs_dad(const Assignment& assignment) {
+  const auto has_gateway6 = [](const AssignedIp& ip) { return ip.gateway && ip.gateway->v6(); };
+  const auto has_source6 = [](const AssignedRoute& route) { return route.source && route.source->v6(); };
+  return std::any_of(assignment.ips.begin(), assignment.ips.end(), has_gateway6) ||
+         std::any_of(assignment.routes.begin(), assignment.routes.end(), has_source6);
 }
 
 }  // namespace
@@ -128,32 +131,11 @@ Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignme
       TRY(pod.add_address(link.index, ip.address), link.name + " in the pod");
     }
   }
-  // A route through a gateway over a tentative source address would be refused or lost.
-  if (has_gateway6(assignment)) TRY(wait_for_addresses(pod, link));
+  if (needs_dad(assignment)) TRY(wait_for_addresses(pod, link));
   for (const Route& route : each_once(routes_of(assignment, link.index, own_table))) {
     TRY(pod.add_route(route), link.name + " in the pod");
   }
   return own_table ? add_rules(pod, link, assignment, *own_table) : Result<>();
-}
-
-Result<> restore_addresses(const Record& record, World& world) {
-  if (!record.link || record.link->addresses.empty()) return {};
-  const auto link = TRY(find_link_in_host(record, world));
-  if (!link) return {};
-  const auto have = TRY(world.host.addresses(link->index));
-  for (const IpAddress& address : record.link->addresses) {
-    const auto is_it = [&](const LinkAddress& one) { return one.address == address; };
-    if (std::any_of(have.begin(), have.end(), is_it)) continue;
-    const auto added = world.host.add_address(link->index, address);
-    if (!added)
-      world.log.warning("an address that the host had on the interface is not restored",
-                        {{"device", record.device_key},
-                         {"interface", link->name},
-                         {"address", address.cidr()},
-                         {"reason", added.error().text},
-                         {"id", id_text(ErrorId::host_uses_device)}});
-  }
-  return {};
 }
 
 }  // namespace vfrail::cni

@@ -8,7 +8,6 @@
 #include "cni/conf/result.h"
 #include "cni/node/world.h"
 #include "common/kernel/kernel.h"
-#include "common/node/attachment_record.h"
 #include "common/result.h"
 
 #include <cstdint>
@@ -21,9 +20,5 @@ namespace vfrail::cni {
 // order of the addresses.
 Result<> configure_pod(Kernel& pod, const Link& link, const Assignment& assignment,
                        const PodSettings& settings, std::optional<uint32_t> own_table);
-
-// The addresses that the host had on the interface, again: the kernel has dropped them with its move. One
-// that is refused is a warning.
-Result<> restore_addresses(const Record& record, World& world);
 
 }  // namespace vfrail::cni

@@ -17,7 +17,7 @@ constexpr milliseconds kLongestPause{50};
 // "bus/pci/devices/0000:03:02.1/infiniband/mlx5_2/ports/1", below sysfs.
 std::string port_folder(const Record& record, const InPod& in_pod) {
   constexpr std::string_view kSys = "sys/";
-  return device_folder(*record.device).substr(kSys.size()) + "/" +
+  return device_folder(*rdma_function(record)).substr(kSys.size()) + "/" +
          rdma_port_folder(in_pod.rdma, in_pod.rdma_port);
 }
 
@@ -36,7 +36,7 @@ Result<std::optional<SysRoot>> open_port(const Record& record, const InPod& in_p
 Result<GidSearch> wait_for_gid(const Record& record, const InPod& in_pod, milliseconds at_most, Kernel& pod,
                                const World& world) {
   const auto address = first_for_gid(in_pod.addresses);
-  if (!address || !record.device || in_pod.rdma.empty()) return GidSearch();
+  if (!address || !rdma_function(record) || in_pod.rdma.empty()) return GidSearch();
   const auto port = TRY(open_port(record, in_pod, pod, world));
   if (!port) return GidSearch();
   const WantedGid wanted{*address, record.attachment.ifname};

@@ -1,7 +1,6 @@
 #include "cni/baseline/baseline.h"
 #include "cni/ipam/ipam.h"
 #include "cni/node/boot.h"
-#include "cni/node/device_info.h"
 #include "cni/node/host_use.h"
 #include "cni/node/namespaces.h"
 #include "cni/plan/plan.h"
@@ -17,6 +16,7 @@
 #include "cni/steps/vf_steps.h"
 #include "cni/verbs/attachment.h"
 #include "cni/verbs/chained.h"
+#include "cni/verbs/child.h"
 #include "cni/verbs/in_pod.h"
 #include "cni/verbs/orphan.h"
 #include "cni/verbs/read_state.h"
@@ -249,7 +249,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   AttachPlan plan = TRY(plan_attach(request, conf, before));
   warn_of_keys(plan.warnings, world);
   warn_of_mac(request, conf.link.mac, before, world.log);
-  warn_of_addresses(plan.link, world.log);
+  warn_of_host_config(before, world.log);
   out.reported_mac = plan.reported_mac;
   out.reported_mtu = plan.reported_mtu;
 
@@ -262,6 +262,22 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
   tx.undo("restore " + out.record.device_key, [&] { return roll_back_attach(out, request, conf, world); });
   out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record));
+  return {};
+}
+
+// With `mode`: in place of move_device(). No device is changed, so none is locked; the key is the
+// attachment's own.
+Result<> make_child(const Request& request, const NetConf& conf, Kernel& pod, World& world, Attached& out,
+                    Transaction& tx) {
+  TRY(release_own_orphan({request.container_id, request.ifname}, world));
+  PlannedChild planned = TRY(prepare_child(request, conf, pod, world));
+  const std::string& key = planned.record.device_key;
+  const auto lock = TRY(world.store.lock_device(key, world.lock_timeout), "wait for " + key);
+  out.record = std::move(planned.record);
+  out.in_pod = std::move(planned.in_pod);
+  TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be created");
+  tx.undo("remove the interface", [&] { return roll_back_attach(out, request, conf, world); });
+  out.link = TRY(create_child(planned.plan, pod, world));
   return {};
 }
 
@@ -280,44 +296,19 @@ Result<Assignment> assign_addresses(const Request& request, const std::string& i
   return out;
 }
 
-// For network-status only, so a failure here fails no pod.
-void correct_device_info(const std::string& file, RdmaPolicy rdma, const Record& record, World& world) {
-  const auto address = record.device ? record.device->pci() : std::nullopt;
-  if (file.empty() || !address || rdma == RdmaPolicy::off) return;
-  DeviceInfo info;
-  info.address = *address;
-  const bool stayed = record.rdma.empty();  // in shared mode
-  const auto device =
-      read_device(world.sys, *record.device, stayed ? Facts::pf | Facts::rdma : Facts::pf).or_none();
-  if (device && device->pf) info.pf_address = device->pf->text();
-  if (device && stayed) info.rdma = device->rdma_names();
-  for (const MovedRdma& one : record.rdma) info.rdma.push_back(one.in_pod);
-  const auto corrected = correct_device_info_file(file, world.device_info_folders, info);
-  if (!corrected)
-    world.log.warning("network-status will lack the RDMA device",
-                      {{"reason", corrected.error().text}, {"id", corrected.error().id_text()}});
-}
-
-// A VF has no traffic while its PF is down, and nothing in the pod shows why.
-void warn_of_carrier(const Attached& attached, World& world) {
-  if (!attached.link || attached.link->carrier() || !attached.record.device) return;
-  const std::string why = find_downed_pf(world.sys, *attached.record.device);
-  if (!why.empty())
-    world.log.warning(
-        "the interface has no carrier in the pod",
-        {{"device", attached.record.device_key}, {"reason", why}, {"id", id_text(ErrorId::no_carrier)}});
-}
-
 Result<AddResult> attach(const Request& request, const NetConf& conf, Chained chained, Kernel& pod,
                          World& world, Attached& attached, Transaction& tx) {
   // Before anything has changed.
   if (!conf.entry.ipam_type.empty()) TRY(find_plugin(conf.entry.ipam_type, request.path));
-  TRY(move_device(request, conf, chained, pod, world, attached, tx));
+  TRY(conf.child ? make_child(request, conf, pod, world, attached, tx)
+                 : move_device(request, conf, chained, pod, world, attached, tx));
   // The device's lock is released: an IPAM plugin can take minutes, and the record protects the device.
   AddResult out;
   out.assignment = TRY(assign_addresses(request, conf.entry.ipam_type, world, attached));
   if (attached.link) {
     const Record& record = attached.record;
+    if (record.link && conf.safety.host_config == HostConfigUse::move)
+      add_host_config(*record.link, out.assignment);
     PodSettings settings = conf.pod;
     settings.keeps_own_arp = conf.pod.source_routing || !request.rail_of.empty();
     TRY(configure_pod(pod, *attached.link, out.assignment, settings, record.routing_table));
@@ -343,7 +334,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
                   {"was", attached.record.link ? attached.record.link->name : "-"},
                   {"rdma", attached.record.rdma.empty() ? "-" : attached.record.rdma.front().name}});
   correct_device_info(conf.device_info_file, conf.rdma.policy, attached.record, world);
-  warn_of_carrier(attached, world);
+  warn_of_carrier(attached.link, attached.record, world);
   // Last, so that the kernel makes the GID meanwhile.
   record_in_pod({request, conf.entry.prev_result, chained, attached.link, out.assignment, attached.in_pod},
                 pod, world, attached.record);
@@ -371,7 +362,7 @@ Result<AddResult> add(const Request& request, World& world) {
     return Error{Errc::wrong_netns, 0,
                  "CNI_NETNS " + request.netns + " is not a network namespace" + kPodHasEnded};
   const auto lock = TRY(lock_attachment({request.container_id, request.ifname}, "ADD", world));
-  const Chained chained = TRY(read_chain(request, conf, *pod, world));
+  const Chained chained = conf.child ? Chained::no : TRY(read_chain(request, conf, *pod, world));
   if (chained == Chained::complete) {
     world.log.info("an entry of vfrail earlier in the chain has attached everything");
     AddResult out = pass_on(conf.entry);

@@ -7,6 +7,7 @@
 #include "cni/steps/gid_step.h"
 #include "cni/steps/pod_check.h"
 #include "cni/steps/rdma_steps.h"
+#include "cni/verbs/child.h"
 #include "cni/verbs/verbs.h"
 #include "common/errors/error_id.h"
 
@@ -216,10 +217,12 @@ Result<> check(const Request& request, World& world) {
     return Error{Errc::wrong_netns, 0,
                  "CNI_NETNS " + request.netns + " is not a network namespace" + kPodHasEnded};
   Differences differences;
-  if (record->link) {
-    const auto link = TRY(find_link_in_pod(*record, *pod));
+  if (record->link || record->child) {
+    const auto link = record->child ? TRY(find_child(*record, *pod)) : TRY(find_link_in_pod(*record, *pod));
     if (link) {
-      const Assignment wanted = TRY(assignment_of(*conf.entry.prev_result, request.ifname, request.netns));
+      Assignment wanted = TRY(assignment_of(*conf.entry.prev_result, request.ifname, request.netns));
+      if (record->link && conf.safety.host_config == HostConfigUse::move)
+        complete_host_routes(*record->link, wanted);
       TRY(compare_link(conf.entry, conf.link, request, *link, differences));
       for (const std::string& what : TRY(pod_differences(conf.pod, *link, *pod))) differences.add(what);
       if (record->routing_table) {

@@ -1,5 +1,7 @@
 #include "cni/verbs/in_pod.h"
 
+#include "cni/node/device_info.h"
+#include "cni/node/host_use.h"
 #include "cni/steps/gid_step.h"
 #include "cni/steps/pod_files_step.h"
 #include "common/errors/error_id.h"
@@ -23,9 +25,10 @@ Result<std::string> find_verbs_node(const SysRoot& sys, const Device& device, co
 }
 
 Result<> read_device_part(const Record& record, World& world, InPod& out) {
-  if (!record.device) return {};
+  const auto& function = rdma_function(record);
+  if (!function) return {};
   constexpr Facts kWanted = Facts::pf | Facts::verbs_nodes | Facts::numa_node;
-  const auto device = TRY(read_device(world.sys, *record.device, kWanted));
+  const auto device = TRY(read_device(world.sys, *function, kWanted));
   if (!device) return {};
   out.pf = device->pf;
   if (!record.rdma.empty()) out.rdma = record.rdma.front().in_pod;
@@ -97,7 +100,8 @@ void await_gid(const Record& record, Kernel& pod, World& world, InPod& in_pod) {
                 ErrorId::gid_missing);
   in_pod.gid_index = found->place->index;
   const auto& [index, expected, in_the_way] = *found->place;
-  if (index == expected) return;
+  // Of a device that pods share, each has another one.
+  if (index == expected || record.child) return;
   warn("the RoCE v2 GID of the pod's address has index " + std::to_string(index) + ", not " +
            std::to_string(expected),
        in_the_way.empty() ? "the entry was in use, and is free by now" : "the entry is " + in_the_way,
@@ -146,6 +150,31 @@ void record_in_pod(AddedParts added, Kernel& pod, World& world, Record& record) 
   if (!recorded)
     world.log.warning("what the pod has got is not in its record, and will not be in its files",
                       {{"reason", recorded.error().text}, {"id", recorded.error().id_text()}});
+}
+
+void correct_device_info(const std::string& file, RdmaPolicy rdma, const Record& record, World& world) {
+  const auto address = record.device ? record.device->pci() : std::nullopt;
+  if (file.empty() || !address || rdma == RdmaPolicy::off) return;
+  DeviceInfo info;
+  info.address = *address;
+  const bool stayed = record.rdma.empty();  // in shared mode
+  const auto device =
+      read_device(world.sys, *record.device, stayed ? Facts::pf | Facts::rdma : Facts::pf).or_none();
+  if (device && device->pf) info.pf_address = device->pf->text();
+  if (device && stayed) info.rdma = device->rdma_names();
+  for (const MovedRdma& one : record.rdma) info.rdma.push_back(one.in_pod);
+  const auto corrected = correct_device_info_file(file, world.device_info_folders, info);
+  if (!corrected)
+    world.log.warning("network-status will lack the RDMA device",
+                      {{"reason", corrected.error().text}, {"id", corrected.error().id_text()}});
+}
+
+void warn_of_carrier(const std::optional<Link>& link, const Record& record, World& world) {
+  if (!link || link->carrier() || !record.device) return;
+  const std::string why = find_downed_pf(world.sys, *record.device);
+  if (!why.empty())
+    world.log.warning("the interface has no carrier in the pod",
+                      {{"device", record.device_key}, {"reason", why}, {"id", id_text(ErrorId::no_carrier)}});
 }
 
 void describe_to_pod(const Record& record, World& world) {

@@ -34,6 +34,12 @@ struct AddedParts {
 // as it was then.
 void record_in_pod(AddedParts added, Kernel& pod, World& world, Record& record);
 
+// Adds the name of the RDMA device to Multus' file. For network-status only, so a failure fails no pod.
+void correct_device_info(const std::string& file, RdmaPolicy rdma, const Record& record, World& world);
+
+// A VF has no traffic while its PF is down, and nothing in the pod shows why.
+void warn_of_carrier(const std::optional<Link>& link, const Record& record, World& world);
+
 // Writes the files of the pod, which works without them: a failure is logged.
 void describe_to_pod(const Record& record, World& world);
 

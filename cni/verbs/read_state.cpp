@@ -86,6 +86,14 @@ Result<> read_vf(const Device& device, World& world, State& state) {
   return {};
 }
 
+// The routes only where there is an address of the host's own, and where the kernel can have some.
+Result<HostConfig> read_host_config(const Link& link, Kernel& host) {
+  const auto addresses = TRY(host.addresses(link.index));
+  const bool has_own = std::any_of(addresses.begin(), addresses.end(), is_own);
+  const auto routes = has_own && link.up() ? TRY(host.routes(link.index)) : std::vector<Route>();
+  return host_config_of(link, addresses, routes);
+}
+
 }  // namespace
 
 Result<State> wait_for_parts(Device device, const DeviceSelector& selector, RdmaPolicy rdma, Chained chained,
@@ -128,7 +136,7 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
     state.uppers = TRY(find_uppers(world.sys, world.host, state.link->name));
     for (Link& child : TRY(find_ipoib_children(*state.link, world.host)))
       state.uppers.push_back(std::move(child));
-    state.addresses = TRY(world.host.addresses(state.link->index));
+    state.host_config = TRY(read_host_config(*state.link, world.host));
   }
   if (state.link && !conf.safety.host_use_allowed) {
     state.host_use = TRY(read_host_use(world.sys, world.host, device, *state.link, state.uppers));
@@ -182,15 +190,24 @@ void warn_of_mac(const Request& request, const MacKeys& keys, const State& state
                                                                      {"id", id_text(ErrorId::mac_in_use)}});
 }
 
-void warn_of_addresses(const std::optional<LinkBefore>& link, Log& log) {
-  if (!link || link->addresses.empty()) return;
-  std::vector<std::string> texts;
-  for (const IpAddress& address : link->addresses) texts.push_back(address.cidr());
+void warn_of_host_config(const State& state, Log& log) {
+  const HostConfig& host = state.host_config;
+  if (!state.link || (host.addresses.empty() && host.lost.empty())) return;
+  std::vector<std::string> addresses;
+  std::vector<std::string> routes;
+  for (const HostAddress& one : host.addresses) addresses.push_back(one.address.cidr());
+  for (const Route& one : host.routes) routes.push_back(one.text());
   log.warning(
-      "the host's addresses on the interface, and the routes over it, are removed by the move into the pod; "
-      "DEL "
-      "restores the addresses",
-      {{"interface", link->name}, {"addresses", joined(texts)}, {"id", id_text(ErrorId::host_uses_device)}});
+      "the move into the pod removes the host's addresses and routes of the interface; DEL restores them",
+      {{"interface", state.link->name},
+       {"addresses", joined(addresses)},
+       {"routes", joined(routes)},
+       {"id", id_text(ErrorId::host_uses_device)}});
+  if (!host.lost.empty())
+    log.warning("addresses and routes of the host that DEL does not restore",
+                {{"interface", state.link->name},
+                 {"lost", joined(host.lost)},
+                 {"id", id_text(ErrorId::host_config_lost)}});
 }
 
 }  // namespace vfrail::cni

@@ -29,7 +29,7 @@ Result<State> read_state(State state, const NetConf& conf, const Request& reques
 void warn_of_keys(const std::vector<std::string>& warnings, World& world);
 // Logs that the address to be set is another's on this node, too (State::mac_owners).
 void warn_of_mac(const Request& request, const MacKeys& keys, const State& state, Log& log);
-// The host's own on the interface: the pod gets others, from the IPAM plugin.
-void warn_of_addresses(const std::optional<LinkBefore>& link, Log& log);
+// The host's own addresses and routes of the interface: the move removes them.
+void warn_of_host_config(const State& state, Log& log);
 
 }  // namespace vfrail::cni

@@ -1,12 +1,12 @@
 #include "cni/verbs/release.h"
 
 #include "cni/baseline/baseline.h"
+#include "cni/baseline/host_config_restore.h"
 #include "cni/ipam/ipam.h"
 #include "cni/node/boot.h"
 #include "cni/node/device.h"
 #include "cni/node/namespaces.h"
 #include "cni/plan/rails.h"
-#include "cni/steps/address_steps.h"
 #include "cni/steps/link_steps.h"
 #include "cni/steps/pod_files_step.h"
 #include "cni/steps/rdma_steps.h"
@@ -16,6 +16,7 @@
 #include "cni/steps/tuning_step.h"
 #include "cni/steps/vf_steps.h"
 #include "cni/verbs/attachment.h"
+#include "cni/verbs/child.h"
 #include "common/container/allocated_nodes.h"
 #include "common/errors/error_id.h"
 #include "common/text.h"
@@ -97,6 +98,7 @@ std::chrono::seconds search_timeout(const Record& record) {
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world))) return {};  // the boot has reset every device
+  if (record.child) return remove_child(record, TRY(open_pod(record, netns, world)).get());
   world.search.renew(search_timeout(record));
   TRY(restore_driver(record, world));
   const auto pod = TRY(open_pod(record, netns, world));
@@ -108,7 +110,7 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   TRY(restore_rdma(record, pod.get(), world));
   const VfSettings refused = TRY(restore_vf_identity(record, world));
   TRY(restore_link(record, pod.get(), world));
-  TRY(restore_addresses(record, world));
+  TRY(restore_host_config(record, world));
   auto remains = TRY(clear_interface(record, pod.get(), world));
   const VfSettings all_refused = refused.with(TRY(restore_vf_policy(record, world)));
   TRY(restore_baseline(record, all_refused, std::move(remains), world));

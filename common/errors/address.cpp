@@ -114,6 +114,13 @@ constexpr ErrorRow kAddressErrors[] = {
      "gives it its name back then. Alternative names do not come back by themselves: `ip link property add "
      "dev "
      "NAME altname OLD-NAME`."},
+    {ErrorId::host_config_lost, "VF-HOST-CONFIG-LOST",
+     "A warning: an address or a route of the host on the device is not restored, or cannot be.",
+     "The kernel drops both when the device moves into a pod. DEL sets them again; the kernel refused one, "
+     "because its gateway cannot be reached or something else has its place. Or it is of a kind that vfrail "
+     "does not restore: a route over several interfaces, by a next hop object, or with an encapsulation.",
+     "Set it by hand with `ip address` or `ip route`, by the text of the warning. Better, keep the host's "
+     "addresses off devices that pods get."},
     {ErrorId::orphaned_attachment, "VF-ORPHANED-ATTACHMENT",
      "A device has an attachment, and kubelet has given it to no pod.",
      "The pod has ended and DEL was never called, or it failed: the node lost power, or Multus lost its "

@@ -59,6 +59,13 @@ constexpr ErrorRow kAttachErrors[] = {
      "The interface is a bridge, a bond or the loopback interface, which the kernel moves into no pod.",
      "The network names an interface that stands on others, not that of a device.",
      "Name the interface of a device, or use the CNI plugins bridge or macvlan."},
+    {ErrorId::master_unusable, "VF-MASTER-UNUSABLE",
+     "The interface that the pod's interface should stand on is not there, is not named, or cannot carry it.",
+     "The network has `mode`, and its `master` is not an interface of the host, or is of another kind: "
+     "macvlan "
+     "and ipvlan need Ethernet, ipoib needs InfiniBand. Or the kernel has no module of that kind.",
+     "Set master to an interface that `ip link` shows on the node. `modprobe macvlan`, `modprobe ipvlan` and "
+     "`modprobe ib_ipoib` load the modules."},
     {ErrorId::no_interface, "VF-NO-INTERFACE", "A setting needs an interface, and the device has none.",
      "The device is bound to a user-space driver (vfio-pci), or it is InfiniBand without IPoIB.",
      "Take mtu, sysctl, sourceRouting and the settings of a link out of this network."},

@@ -53,6 +53,7 @@ enum class ErrorId : uint8_t {
   attached_already,
   several_interfaces,
   interface_not_movable,
+  master_unusable,
   no_interface,
   interface_name_taken,
   host_netns,
@@ -95,6 +96,7 @@ enum class ErrorId : uint8_t {
   uppers_unknown,
   pod_changes_undone,
   host_name_taken,
+  host_config_lost,
   orphaned_attachment,
   attachments_left,
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -128,11 +129,28 @@ struct LinkChange {
 
 enum class DadState : uint8_t { done, tentative, failed };
 
+// What an address has beside itself (ip-address(8)).
+struct AddressSettings {
+  std::optional<IpAddress> broadcast = std::nullopt;  // of IPv4; prefix not used
+  std::optional<IpAddress> peer = std::nullopt;       // of point-to-point: who is at the other end
+  std::optional<uint32_t> priority = std::nullopt;    // metric of the route to its network
+  uint8_t scope = 0;             // RT_SCOPE_*, of IPv4; of IPv6 it follows from the address
+  bool no_prefix_route = false;  // the kernel makes no route to its network
+  bool no_dad = false;           // of IPv6: used without duplicate address detection
+  std::string label = {};        // of IPv4; empty: the name of the interface
+
+  // Those of an address that is given with its prefix alone: broadcasts go to the last address of its
+  // network.
+  static AddressSettings usual(const IpAddress& address);
+  bool operator==(const AddressSettings&) const = default;
+};
+
 struct LinkAddress {
   IpAddress address;
   DadState dad = DadState::done;
   bool temporary = false;  // of IPv6's privacy extensions, which replace it after a while
   bool permanent = true;   // not on a lease (IFA_F_PERMANENT)
+  AddressSettings settings = {};
 };
 
 struct Route {
@@ -145,9 +163,33 @@ struct Route {
   std::optional<uint8_t> scope;  // RT_SCOPE_*; the kernel's usual one if not set
   std::optional<uint32_t> mtu;
   std::optional<uint32_t> advmss;
+  std::map<uint16_t, uint32_t> metrics = {};  // RTAX_* -> value, of the others that are numbers
+  std::optional<IpAddress> source = {};       // what its packets are from (RTA_PREFSRC); prefix not used
+  std::optional<uint8_t> protocol = {};       // RTPROT_*: who made it; that of ip-route(8) if not set
+  uint8_t tos = 0;                            // of IPv4
+  std::optional<uint8_t> preference = {};     // of IPv6: ICMPV6_ROUTER_PREF_*
+  // By a parser alone: it has more than add_route() can say. It is one of several next hops, its next hop is
+  // an object of its own, or it encapsulates.
+  bool is_compound = false;
   // By a parser alone: all that the kernel said of the link is this next hop object (ip-nexthop(8)), as it
   // does with net.ipv4.nexthop_compat_mode=0.
   std::optional<uint32_t> next_hop;
+
+  // "10.9.0.0/16 via 10.1.0.1 table 100": as ip-route(8) has it, without the interface.
+  std::string text() const;
+  bool operator==(const Route&) const = default;
+};
+
+// An interface that stands on another one of this namespace, and is created in the namespace of a pod.
+struct NewLink {
+  IfName name;
+  std::string kind;  // "macvlan", "ipvlan", "ipoib"
+  int lower = 0;     // index of the interface that it stands on
+  int netns_fd = -1;
+  std::optional<MacAddress> mac = std::nullopt;  // no value: the kernel's choice
+  std::optional<uint32_t> mtu = std::nullopt;    // no value: that of the lower one
+  uint32_t mode = 0;                             // MACVLAN_MODE_*, IPVLAN_MODE_*
+  uint16_t pkey = 0;                             // of ipoib: its partition
 };
 
 // Packets from `source` are routed by `table` (ip-rule(8)).
@@ -220,6 +262,9 @@ class Kernel {
   virtual Result<> change_link(int index, const LinkChange& change) = 0;
   virtual Result<> add_altname(int index, std::string_view name) = 0;
   virtual Result<> remove_altname(int index, std::string_view name) = 0;
+  // Creates an interface, up, in one message (RTM_NEWLINK). EEXIST if its namespace has the name;
+  // EOPNOTSUPP without the module of its kind.
+  virtual Result<> add_link(const NewLink& wanted) = 0;
   // Removes virtual links, all at once if there are several: the kernel waits some 10 ms for each message,
   // not for each link (unregister_netdevice_many()). Missing ones are not an error. EOPNOTSUPP for hardware.
   virtual Result<> remove_links(const std::vector<int>& indices) = 0;
@@ -260,7 +305,11 @@ class Kernel {
   // Errc::timeout when the deadline passes first. Waits for notifications, it does not poll.
   virtual Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) = 0;
 
-  virtual Result<> add_address(int link, const IpAddress& address) = 0;
+  Result<> add_address(int link, const IpAddress& address) {
+    return add_address(link, address, AddressSettings::usual(address));
+  }
+  // EEXIST if the link has it.
+  virtual Result<> add_address(int link, const IpAddress& address, const AddressSettings& settings) = 0;
   virtual Result<std::vector<LinkAddress>> addresses(int link) = 0;
   // Returns when no IPv6 address of the link is tentative any more, or at the deadline; reads the addresses
   // then.

@@ -4,6 +4,7 @@
 #include "common/kernel/kernel.h"
 #include "common/netlink/netlink.h"
 
+#include <string>
 #include <sys/socket.h>
 
 #include <linux/rtnetlink.h>
@@ -19,6 +20,9 @@ inline NlMessage link_message(uint16_t type, uint16_t flags, int index) {
   message.put_header(header);
   return message;
 }
+
+// What a message calls an interface whose name the request does not have.
+inline std::string link_text(int index) { return "link " + std::to_string(index); }
 
 // The attributes of RTM_SETLINK; the flags are in its header.
 void put_link_options(NlMessage& message, const LinkOptions& options);

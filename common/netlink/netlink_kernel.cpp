@@ -13,9 +13,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 
-#include <linux/if_addr.h>
 #include <linux/if_link.h>
-#include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <rdma/rdma_netlink.h>
@@ -85,9 +83,6 @@ Result<std::optional<UniqueFd>> mount_sysfs() {
   if (!root.valid()) return Error::from_errno(errno, "mount a sysfs of the namespace");
   return std::optional(std::move(root));
 }
-
-// What a message calls an interface whose name the request does not have.
-std::string link_text(int index) { return "link " + std::to_string(index); }
 
 std::string sysctl_path(std::string_view name) { return "/proc/sys/net/" + std::string(name); }
 
@@ -249,59 +244,6 @@ Result<> NetlinkKernel::wait_for_link(Deadline deadline, const std::function<Res
   }
 }
 
-Result<> NetlinkKernel::add_address(int link, const IpAddress& address) {
-  NlMessage message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL);
-  ifaddrmsg header{};
-  header.ifa_family = address.v6() ? AF_INET6 : AF_INET;
-  header.ifa_prefixlen = address.prefix;
-  header.ifa_index = static_cast<uint32_t>(link);
-  message.put_header(header);
-  message.put_bytes(IFA_LOCAL, address.bytes);
-  message.put_bytes(IFA_ADDRESS, address.bytes);
-  if (!address.v6() && address.prefix < 31) {
-    auto broadcast = address.bytes;
-    for (int bit = address.prefix; bit < 32; ++bit) {
-      broadcast[static_cast<size_t>(bit / 8)] |= static_cast<uint8_t>(0x80 >> (bit % 8));
-    }
-    message.put_bytes(IFA_BROADCAST, broadcast);
-  }
-  TRY(route_.request(message), "add address " + address.cidr() + " to " + link_text(link));
-  return {};
-}
-
-Result<std::vector<LinkAddress>> NetlinkKernel::addresses(int link) {
-  std::vector<LinkAddress> out;
-  NlMessage message(RTM_GETADDR, NLM_F_DUMP);
-  ifaddrmsg header{};
-  header.ifa_family = AF_UNSPEC;
-  header.ifa_index = static_cast<uint32_t>(link);
-  message.put_header(header);
-  TRY(route_.dump(
-          message,
-          [&](NlBytes reply) -> Result<> {
-            int of = 0;
-            auto address = TRY(parse_address(reply, of));
-            if (of == link) out.push_back(std::move(address));
-            return {};
-          },
-          [&] { out.clear(); }),
-      "list addresses of " + link_text(link));
-  return out;
-}
-
-Result<std::vector<LinkAddress>> NetlinkKernel::wait_for_dad(int link, Deadline deadline) {
-  NlSocket events = TRY(open_socket(NETLINK_ROUTE));
-  TRY(events.join(RTNLGRP_IPV6_IFADDR));
-  for (;;) {
-    auto now = TRY(addresses(link));
-    const bool tentative = std::any_of(now.begin(), now.end(), [](const LinkAddress& address) {
-      return address.dad == DadState::tentative;
-    });
-    if (!tentative) return now;
-    if (!TRY(events.wait(deadline, [](NlBytes) { return Result<>(); }))) return addresses(link);
-  }
-}
-
 Result<std::optional<std::string>> NetlinkKernel::read_sysctl(std::string_view name) {
   const auto scope = TRY(NetnsScope::enter(netns_, origin_));
   auto text = TRY(read_file(sysctl_path(name), kMaxSysctlBytes));
@@ -322,18 +264,6 @@ Result<std::optional<std::string>> NetlinkKernel::sysfs() {
     sysfs_ = std::move(*mounted);
   }
   return std::optional("/proc/self/fd/" + std::to_string(sysfs_.get()));
-}
-
-Result<> NetlinkKernel::announce(int link, const IpAddress& address) {
-  NlMessage message(RTM_NEWNEIGH, NLM_F_CREATE);
-  ndmsg header{};
-  header.ndm_family = AF_INET;
-  header.ndm_ifindex = link;
-  header.ndm_flags = NTF_USE;
-  message.put_header(header);
-  message.put_bytes(NDA_DST, address.bytes);
-  TRY(route_.request(message), "announce " + address.text() + " on " + link_text(link));
-  return {};
 }
 
 Result<std::optional<RdmaNetnsMode>> NetlinkKernel::rdma_netns_mode() {

@@ -29,6 +29,7 @@ class NetlinkKernel : public Kernel {
   Result<> change_link(int index, const LinkChange& change) override;
   Result<> add_altname(int index, std::string_view name) override;
   Result<> remove_altname(int index, std::string_view name) override;
+  Result<> add_link(const NewLink& wanted) override;
   Result<> remove_links(const std::vector<int>& indices) override;
   Result<std::optional<int>> nsid_of(int netns_fd) override;
   Result<std::vector<std::string>> detach_programs(const Link& link) override;
@@ -42,7 +43,7 @@ class NetlinkKernel : public Kernel {
   Result<std::vector<LinkTraffic>> link_traffic() override;
   Result<> wait_for_link(Deadline deadline, const std::function<Result<bool>()>& ready) override;
 
-  Result<> add_address(int link, const IpAddress& address) override;
+  Result<> add_address(int link, const IpAddress& address, const AddressSettings& settings) override;
   Result<std::vector<LinkAddress>> addresses(int link) override;
   Result<std::vector<LinkAddress>> wait_for_dad(int link, Deadline deadline) override;
   Result<> add_route(const Route& route) override;

@@ -140,14 +140,44 @@ bool is_sound(const IpAddress& address) {
 
 bool is_sound(const Route& route) {
   const size_t width = route.destination.bytes.size();
-  return is_sound(route.destination) && (!route.gateway || route.gateway->bytes.size() == width);
+  const auto fits = [](const std::optional<IpAddress>& one) {
+    return !one || one->bytes.size() == 4 || one->bytes.size() == 16;
+  };
+  return is_sound(route.destination) && fits(route.gateway) &&
+         (!route.source || route.source->bytes.size() == width);
 }
 
 void read_metrics(const nlattr* list, Route& route) {
   for_each_attribute(nla_data(list), static_cast<size_t>(nla_len(list)), [&](int type, const nlattr* value) {
     if (type == RTAX_MTU) route.mtu = number_of<uint32_t>(value);
     if (type == RTAX_ADVMSS) route.advmss = number_of<uint32_t>(value);
+    const bool other = type != RTAX_MTU && type != RTAX_ADVMSS && type != RTAX_CC_ALGO;
+    if (other) route.metrics[static_cast<uint16_t>(type)] = number_of<uint32_t>(value);
   });
+}
+
+// A gateway of the other family (RTA_VIA, struct rtvia).
+void read_via(const nlattr* value, Route& route) {
+  const std::vector<uint8_t> bytes = bytes_of(value);
+  constexpr size_t kFamily = sizeof(uint16_t);
+  if (bytes.size() <= kFamily) return;
+  const size_t width = bytes.size() - kFamily;
+  route.gateway = IpAddress{{bytes.begin() + kFamily, bytes.end()}, static_cast<uint8_t>(width * 8)};
+}
+
+void read_route_attribute(int type, const nlattr* value, size_t width, Route& route) {
+  const auto whole = static_cast<uint8_t>(width * 8);
+  if (type == RTA_DST) route.destination.bytes = bytes_of(value);
+  if (type == RTA_GATEWAY) route.gateway = IpAddress{bytes_of(value), whole};
+  if (type == RTA_VIA) read_via(value, route);
+  if (type == RTA_PREFSRC) route.source = IpAddress{bytes_of(value), whole};
+  if (type == RTA_OIF) route.link = number_of<int>(value);
+  if (type == RTA_TABLE) route.table = number_of<uint32_t>(value);
+  if (type == RTA_PRIORITY) route.priority = number_of<uint32_t>(value);
+  if (type == RTA_METRICS) read_metrics(value, route);
+  if (type == RTA_PREF) route.preference = number_of<uint8_t>(value);
+  if (type == RTA_NH_ID) route.next_hop = number_of<uint32_t>(value);
+  if (type == RTA_MULTIPATH || type == RTA_NH_ID || type == RTA_ENCAP) route.is_compound = true;
 }
 
 // A multipath route (RTA_MULTIPATH, struct rtnexthop) becomes a route for each of its links. False if one of
@@ -203,13 +233,23 @@ Result<LinkAddress> parse_address(NlBytes message, int& link) {
     if (type == IFA_LOCAL) out.address.bytes = bytes_of(value);
     if (type == IFA_ADDRESS) peer = bytes_of(value);
     if (type == IFA_FLAGS) flags = number_of<uint32_t>(value);
+    if (type == IFA_BROADCAST) out.settings.broadcast = IpAddress{bytes_of(value), 32};
+    if (type == IFA_LABEL) out.settings.label = text_of(value);
+    if (type == IFA_RT_PRIORITY) out.settings.priority = number_of<uint32_t>(value);
   });
   // IPv6 has only IFA_ADDRESS; IPv4 has both, and IFA_ADDRESS is the peer's.
   if (out.address.bytes.empty()) out.address.bytes = peer;
+  if (peer.size() == out.address.bytes.size() && peer != out.address.bytes)
+    out.settings.peer = IpAddress{peer, static_cast<uint8_t>(peer.size() * 8)};
+  const auto& broadcast = out.settings.broadcast;
+  if (broadcast && broadcast->bytes.size() != 4) return malformed("broadcast address of an address");
   if (!fits || !is_sound(out.address)) return malformed("attributes of an address");
   // IFA_F_SECONDARY of an IPv4 address has the same value.
   out.temporary = out.address.v6() && (flags & IFA_F_TEMPORARY) != 0;
   out.permanent = (flags & IFA_F_PERMANENT) != 0;
+  out.settings.no_prefix_route = (flags & IFA_F_NOPREFIXROUTE) != 0;
+  out.settings.no_dad = out.address.v6() && (flags & IFA_F_NODAD) != 0;
+  if (!out.address.v6()) out.settings.scope = parts.header.ifa_scope;
   if ((flags & IFA_F_DADFAILED) != 0) {
     out.dad = DadState::failed;
   } else if ((flags & IFA_F_TENTATIVE) != 0 && (flags & IFA_F_OPTIMISTIC) == 0) {
@@ -228,16 +268,13 @@ Result<> parse_route(NlBytes message, std::vector<Route>& out) {
   route.destination.prefix = parts.header.rtm_dst_len;
   route.table = parts.header.rtm_table;
   route.scope = parts.header.rtm_scope;
+  route.protocol = parts.header.rtm_protocol;
+  route.tos = parts.header.rtm_tos;
+  route.onlink = (parts.header.rtm_flags & RTNH_F_ONLINK) != 0;
   const nlattr* multipath = nullptr;
   const bool fits = for_each_attribute(parts.attributes, parts.size, [&](int type, const nlattr* value) {
-    if (type == RTA_DST) route.destination.bytes = bytes_of(value);
-    if (type == RTA_GATEWAY) route.gateway = IpAddress{bytes_of(value), static_cast<uint8_t>(width * 8)};
-    if (type == RTA_OIF) route.link = number_of<int>(value);
-    if (type == RTA_TABLE) route.table = number_of<uint32_t>(value);
-    if (type == RTA_PRIORITY) route.priority = number_of<uint32_t>(value);
-    if (type == RTA_METRICS) read_metrics(value, route);
+    read_route_attribute(type, value, width, route);
     if (type == RTA_MULTIPATH) multipath = value;
-    if (type == RTA_NH_ID) route.next_hop = number_of<uint32_t>(value);
   });
   if (!fits || route.destination.bytes.size() != width || !is_sound(route))
     return malformed("attributes of a route");

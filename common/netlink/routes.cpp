@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <sys/socket.h>
@@ -45,13 +46,36 @@ std::string route_text(const Route& route) {
 
 }  // namespace
 
+namespace {
+
+// struct rtvia: the family, and the address.
+void put_via(NlMessage& message, const IpAddress& gateway) {
+  const uint16_t family = gateway.v6() ? AF_INET6 : AF_INET;
+  std::vector<uint8_t> bytes(sizeof family);
+  std::memcpy(bytes.data(), &family, sizeof family);
+  bytes.insert(bytes.end(), gateway.bytes.begin(), gateway.bytes.end());
+  message.put_bytes(RTA_VIA, bytes);
+}
+
+void put_metrics(NlMessage& message, const Route& route) {
+  if (!route.mtu && !route.advmss && route.metrics.empty()) return;
+  message.nest(RTA_METRICS, [&] {
+    if (route.mtu) message.put_u32(RTAX_MTU, *route.mtu);
+    if (route.advmss) message.put_u32(RTAX_ADVMSS, *route.advmss);
+    for (const auto& [type, value] : route.metrics) message.put_u32(type, value);
+  });
+}
+
+}  // namespace
+
 Result<> NetlinkKernel::add_route(const Route& route) {
   NlMessage message(RTM_NEWROUTE, NLM_F_CREATE);
   rtmsg header{};
   header.rtm_family = route.destination.v6() ? AF_INET6 : AF_INET;
   header.rtm_dst_len = route.destination.prefix;
+  header.rtm_tos = route.tos;
   header.rtm_table = route.table < 256 ? static_cast<uint8_t>(route.table) : uint8_t{RT_TABLE_UNSPEC};
-  header.rtm_protocol = RTPROT_BOOT;
+  header.rtm_protocol = route.protocol.value_or(uint8_t{RTPROT_BOOT});
   header.rtm_type = RTN_UNICAST;
   const uint8_t usual_scope = !route.gateway && !route.destination.v6() ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
   header.rtm_flags = route.onlink ? RTNH_F_ONLINK : 0U;
@@ -59,15 +83,14 @@ Result<> NetlinkKernel::add_route(const Route& route) {
   message.put_header(header);
   if (route.table >= 256) message.put_u32(RTA_TABLE, route.table);
   if (route.destination.prefix > 0) message.put_bytes(RTA_DST, route.destination.bytes);
-  if (route.gateway) message.put_bytes(RTA_GATEWAY, route.gateway->bytes);
+  const bool other_family = route.gateway && route.gateway->v6() != route.destination.v6();
+  if (other_family) put_via(message, *route.gateway);
+  if (route.gateway && !other_family) message.put_bytes(RTA_GATEWAY, route.gateway->bytes);
+  if (route.source) message.put_bytes(RTA_PREFSRC, route.source->bytes);
   message.put_u32(RTA_OIF, static_cast<uint32_t>(route.link));
   if (route.priority) message.put_u32(RTA_PRIORITY, *route.priority);
-  if (route.mtu || route.advmss) {
-    message.nest(RTA_METRICS, [&] {
-      if (route.mtu) message.put_u32(RTAX_MTU, *route.mtu);
-      if (route.advmss) message.put_u32(RTAX_ADVMSS, *route.advmss);
-    });
-  }
+  if (route.preference) message.put_u8(RTA_PREF, *route.preference);
+  put_metrics(message, route);
   TRY(route_.request(message), "add route " + route_text(route));
   return {};
 }

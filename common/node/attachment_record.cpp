@@ -22,7 +22,9 @@ Result<> check_names(ObjectReader& reader, const Record& record) {
   const std::string_view key = record.device_key;
   constexpr std::string_view kNetdev = "netdev.";
   const bool is_netdev = key.starts_with(kNetdev) && IfName::parse(key.substr(kNetdev.size()));
-  if (!is_netdev && !DeviceId::parse(key)) return reader.error("deviceKey", "is not the key of a device");
+  const bool is_child = record.device_key == child_key(record.attachment);
+  if (!is_netdev && !is_child && !DeviceId::parse(key))
+    return reader.error("deviceKey", "is not the key of a device");
   return {};
 }
 
@@ -112,6 +114,10 @@ RecordedPod pod_of(const Record& record) {
 
 std::string RecordedPod::text() const { return name.empty() ? name : name_space + "/" + name; }
 
+std::string child_key(const AttachmentName& attachment) {
+  return "child." + attachment.container_id + "." + attachment.ifname;
+}
+
 std::string attachment_text(const Record& record) {
   const std::string pod = pod_of(record).text();
   return record.attachment.ifname + " of " +
@@ -120,6 +126,22 @@ std::string attachment_text(const Record& record) {
 }
 
 namespace {
+
+Json format_child(const ChildLink& child) {
+  Json out;
+  out.set("kind", child.kind).set("master", child.master).set("masterIndex", child.master_index);
+  return out.set("device", child.device ? Json(child.device->text()) : Json());
+}
+
+Result<ChildLink> parse_child(const Json::Object& object) {
+  ObjectReader reader(object, "child");
+  ChildLink out;
+  out.kind = TRY(text_of(reader, "kind"));
+  out.master = TRY(ifname_of(reader, "master"));
+  out.master_index = static_cast<int>(TRY(number_of(reader, "masterIndex", INT32_MAX)));
+  if (const auto device = TRY(reader.text("device"))) out.device = TRY(DeviceId::parse(*device), "child");
+  return out;
+}
 
 Json format_irqs(const std::map<uint32_t, std::string>& irqs) {
   Json out = Json::object();
@@ -185,6 +207,7 @@ std::string format_record(const Record& record) {
   if (record.host_netns) out.set("hostNetnsId", format_netns_id(*record.host_netns));
   out.set("deviceKey", record.device_key).set("device", record.device ? Json(record.device->text()) : Json());
   out.set("link", record.link ? format_link(*record.link) : Json());
+  if (record.child) out.set("child", format_child(*record.child));
   out.set("vf", record.vf ? format_vf(*record.vf) : Json());
   if (record.rebinding) out.set("rebinding", true);
   if (record.address_refused) out.set("addressRefused", true);
@@ -217,6 +240,7 @@ Result<Record> parse_record(std::string_view text) {
   TRY(check_names(reader, out));
   if (const auto device = TRY(reader.text("device"))) out.device = TRY(DeviceId::parse(*device), "device");
   if (const Json::Object* link = TRY(reader.object("link"))) out.link = TRY(parse_link_before(*link));
+  if (const Json::Object* child = TRY(reader.object("child"))) out.child = TRY(parse_child(*child));
   if (const Json::Object* vf = TRY(reader.object("vf"))) out.vf = TRY(parse_vf_before(*vf));
   out.rebinding = TRY(reader.boolean("rebinding")).value_or(false);
   out.address_refused = TRY(reader.boolean("addressRefused")).value_or(false);

@@ -38,6 +38,13 @@ using AttachedDevices = std::map<std::string, AttachmentName>;
 inline constexpr size_t kMaxContainerId = 200;
 bool valid_container_id(std::string_view id);
 
+// An address that the host had on a device.
+struct HostAddress {
+  IpAddress address;
+  AddressSettings settings = {};
+  bool operator==(const HostAddress&) const = default;
+};
+
 // A netdev as it was in the host.
 struct LinkBefore {
   int index = 0;
@@ -62,7 +69,9 @@ struct LinkBefore {
   // value: the record is an older version's, or of another plugin's attachment.
   std::optional<std::vector<int>> uppers = std::nullopt;
   // The host's own, which the kernel drops with the move: neither link-local nor on a lease.
-  std::vector<IpAddress> addresses = {};
+  std::vector<HostAddress> addresses = {};
+  // The host's own over it, likewise: not those that the kernel makes by itself. Only where it has addresses.
+  std::vector<Route> routes = {};
 
   // As it is now, without what stands on it.
   static LinkBefore of(const Link& now) {
@@ -107,6 +116,15 @@ struct InPod {
   bool operator==(const InPod&) const = default;
 };
 
+// An interface that was created for the attachment, upon one of the host that stays there.
+struct ChildLink {
+  std::string kind;  // "macvlan", "ipvlan", "ipoib"
+  IfName master;     // what it stands on
+  int master_index = 0;
+  std::optional<DeviceId> device;  // of the master
+  bool operator==(const ChildLink&) const = default;
+};
+
 // An RDMA device that moves with the attachment.
 struct MovedRdma {
   RdmaName name;    // in the host
@@ -116,6 +134,9 @@ struct MovedRdma {
   std::optional<uint32_t> index = std::nullopt;
   bool operator==(const MovedRdma&) const = default;
 };
+
+// The key in place of a device's: each such attachment has an interface of its own.
+std::string child_key(const AttachmentName& attachment);
 
 struct Record {
   AttachmentName attachment;
@@ -132,6 +153,7 @@ struct Record {
   std::string device_key;
   std::optional<DeviceId> device;
   std::optional<LinkBefore> link;  // no value for devices without a netdev
+  std::optional<ChildLink> child;  // in place of a device: then the key stands for the interface
   // Of the netdev; a move keeps it unless the pod has it already. 0: nothing says that it has moved, as
   // before the move and after a kill, when another interface of the pod can have the index it had in the
   // host.

@@ -1,6 +1,9 @@
 // The parts of a record that baselines have as well: VfBefore and LinkBefore of attachment_record.h.
 #include "common/node/attachment_record.h"
 #include "common/node/record_fields.h"
+#include "common/text.h"
+
+#include <limits>
 
 namespace vfrail {
 
@@ -56,6 +59,136 @@ Result<VfBefore> parse_vf_before(const Json::Object& object) {
   return out;
 }
 
+namespace {
+
+void put_ip(Json& out, const char* key, const std::optional<IpAddress>& address) {
+  if (address) out.set(key, address->text());
+}
+
+Result<std::optional<IpAddress>> ip_of(ObjectReader& reader, const char* key) {
+  const auto text = TRY(reader.text(key));
+  const auto out = text ? IpAddress::parse(*text) : std::nullopt;
+  if (text && !out) return reader.error(key, "is not an address");
+  return out;
+}
+
+template <class T>
+Result<std::optional<T>> small_number_of(ObjectReader& reader, std::string_view key) {
+  const auto number = TRY(reader.integer(key, 0, std::numeric_limits<T>::max()));
+  return number ? std::optional(static_cast<T>(*number)) : std::nullopt;
+}
+
+// Texts, as since the first version; what else an address has came later, and is empty where that is usual.
+void put_host_addresses(const std::vector<HostAddress>& addresses, Json& out) {
+  if (addresses.empty()) return;
+  std::vector<std::string> texts;
+  Json all = Json::array();
+  for (const HostAddress& one : addresses) {
+    texts.push_back(one.address.cidr());
+    const AddressSettings& settings = one.settings;
+    Json more = Json::object();
+    put_ip(more, "broadcast", settings.broadcast);
+    put_ip(more, "peer", settings.peer);
+    if (settings.priority) more.set("metric", *settings.priority);
+    if (settings.scope != 0) more.set("scope", settings.scope);
+    if (settings.no_prefix_route) more.set("noPrefixRoute", true);
+    if (settings.no_dad) more.set("noDad", true);
+    if (!settings.label.empty()) more.set("label", settings.label);
+    all.push(std::move(more));
+  }
+  out.set("addresses", Json(texts)).set("addressSettings", std::move(all));
+}
+
+Result<AddressSettings> parse_settings(const Json& json) {
+  AddressSettings out;
+  if (json.as_object() == nullptr) return Error{Errc::protocol, 0, "addressSettings: must be objects"};
+  ObjectReader reader(*json.as_object(), "link.addressSettings");
+  out.broadcast = TRY(ip_of(reader, "broadcast"));
+  out.peer = TRY(ip_of(reader, "peer"));
+  out.priority = TRY(small_number_of<uint32_t>(reader, "metric"));
+  out.scope = TRY(small_number_of<uint8_t>(reader, "scope")).value_or(0);
+  out.no_prefix_route = TRY(reader.boolean("noPrefixRoute")).value_or(false);
+  out.no_dad = TRY(reader.boolean("noDad")).value_or(false);
+  out.label = TRY(reader.text("label")).value_or("");
+  return out;
+}
+
+Result<std::vector<HostAddress>> host_addresses_of(ObjectReader& reader) {
+  std::vector<HostAddress> out;
+  for (IpAddress& address : TRY(addresses_of(reader)))
+    out.push_back({address, AddressSettings::usual(address)});
+  const Json::Array* settings = TRY(reader.array("addressSettings"));
+  if (settings == nullptr) return out;
+  if (settings->size() != out.size())
+    return reader.error("addressSettings", "must be as many as in addresses");
+  for (size_t i = 0; i < out.size(); ++i) out[i].settings = TRY(parse_settings((*settings)[i]));
+  return out;
+}
+
+Json format_routes(const std::vector<Route>& routes) {
+  Json all = Json::array();
+  for (const Route& route : routes) {
+    Json out;
+    out.set("to", route.destination.cidr()).set("table", route.table);
+    put_ip(out, "via", route.gateway);
+    put_ip(out, "source", route.source);
+    if (route.onlink) out.set("onlink", true);
+    if (route.priority) out.set("metric", *route.priority);
+    if (route.scope) out.set("scope", *route.scope);
+    if (route.protocol) out.set("protocol", *route.protocol);
+    if (route.tos != 0) out.set("tos", route.tos);
+    if (route.preference) out.set("preference", *route.preference);
+    if (route.mtu) out.set("mtu", *route.mtu);
+    if (route.advmss) out.set("advmss", *route.advmss);
+    Json metrics = Json::object();
+    for (const auto& [type, value] : route.metrics) metrics.set(std::to_string(type), value);
+    if (!route.metrics.empty()) out.set("metrics", std::move(metrics));
+    all.push(std::move(out));
+  }
+  return all;
+}
+
+Result<Route> host_route_of(ObjectReader& reader) {
+  Route out;
+  const auto to = IpAddress::parse_cidr(TRY(text_of(reader, "to")));
+  if (!to) return reader.error("to", "is not an address with a prefix");
+  out.destination = *to;
+  out.table = TRY(small_number_of<uint32_t>(reader, "table")).value_or(out.table);
+  out.gateway = TRY(ip_of(reader, "via"));
+  out.source = TRY(ip_of(reader, "source"));
+  out.onlink = TRY(reader.boolean("onlink")).value_or(false);
+  out.priority = TRY(small_number_of<uint32_t>(reader, "metric"));
+  out.scope = TRY(small_number_of<uint8_t>(reader, "scope"));
+  out.protocol = TRY(small_number_of<uint8_t>(reader, "protocol"));
+  out.tos = TRY(small_number_of<uint8_t>(reader, "tos")).value_or(0);
+  out.preference = TRY(small_number_of<uint8_t>(reader, "preference"));
+  out.mtu = TRY(small_number_of<uint32_t>(reader, "mtu"));
+  out.advmss = TRY(small_number_of<uint32_t>(reader, "advmss"));
+  const Json::Object* metrics = TRY(reader.object("metrics"));
+  if (metrics == nullptr) return out;
+  ObjectReader inner(*metrics, reader.path("metrics"));
+  for (const auto& [name, value] : *metrics) {
+    const auto type = parse_decimal(name);
+    if (!type || *type > UINT16_MAX) return inner.error(name, "is not the number of a metric");
+    out.metrics[static_cast<uint16_t>(*type)] = TRY(small_number_of<uint32_t>(inner, name)).value_or(0);
+  }
+  return out;
+}
+
+Result<std::vector<Route>> host_routes_of(ObjectReader& reader) {
+  std::vector<Route> out;
+  const Json::Array* list = TRY(reader.array("routes"));
+  if (list == nullptr) return out;
+  for (const Json& one : *list) {
+    if (one.as_object() == nullptr) return reader.error("routes", "must be objects");
+    ObjectReader inner(*one.as_object(), "link.routes");
+    out.push_back(TRY(host_route_of(inner)));
+  }
+  return out;
+}
+
+}  // namespace
+
 Json format_link(const LinkBefore& link) {
   Json out;
   out.set("index", link.index).set("name", link.name).set("altnames", Json(link.altnames));
@@ -70,7 +203,8 @@ Json format_link(const LinkBefore& link) {
   }
   out.set("options", std::move(options));
   if (link.uppers) out.set("uppers", format_indices(*link.uppers));
-  if (!link.addresses.empty()) out.set("addresses", format_addresses(link.addresses));
+  put_host_addresses(link.addresses, out);
+  if (!link.routes.empty()) out.set("routes", format_routes(link.routes));
   return out;
 }
 
@@ -100,7 +234,8 @@ Result<LinkBefore> parse_link_before(const Json::Object& object) {
     }
   }
   out.uppers = TRY(indices_of<int>(reader, "uppers", "interface"));
-  out.addresses = TRY(addresses_of(reader));
+  out.addresses = TRY(host_addresses_of(reader));
+  out.routes = TRY(host_routes_of(reader));
   return out;
 }
 

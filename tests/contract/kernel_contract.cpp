@@ -179,6 +179,35 @@ void check_addresses(ContractBench& bench, const Link& before) {
   change(bench.pod, index, {.netns_fd = bench.host.netns_fd(), .name = before.name});
 }
 
+// A macvlan is created up in the other namespace, where its name has to be free, and removed from it.
+void check_children(ContractBench& bench, const Link& before) {
+  change(bench.host, before.index, {.up = true});
+  const NewLink wanted{.name = *IfName::parse("child0"),
+                       .kind = "macvlan",
+                       .lower = before.index,
+                       .netns_fd = bench.pod.netns_fd(),
+                       .mac = *MacAddress::parse("02:00:00:00:00:77"),
+                       .mode = 4};  // MACVLAN_MODE_BRIDGE
+  const auto added = bench.host.add_link(wanted);
+  // Not every kernel that the tests run on has the module.
+  if (errno_of(added) != EOPNOTSUPP) {
+    REQUIRE(added);
+    const Link child = link_in(bench.pod, "child0");
+    CHECK(child.kind == "macvlan");
+    CHECK(child.up());
+    CHECK(child.lower == before.index);
+    CHECK(child.mac == *wanted.mac);
+    CHECK_FALSE(has(bench.host, "child0"));
+    CHECK(errno_of(bench.host.add_link(wanted)) == EEXIST);
+    REQUIRE(bench.pod.remove_links({child.index}));
+    CHECK_FALSE(has(bench.pod, "child0"));
+  }
+  NewLink nowhere = wanted;
+  nowhere.lower = 999'999;
+  CHECK(errno_of(bench.host.add_link(nowhere)) == ENODEV);
+  change(bench.host, before.index, {.up = before.up()});
+}
+
 void check_limits(ContractBench& bench, const Link& before) {
   CHECK(errno_of(bench.host.change_link(before.index, {.mtu = 20})) == EINVAL);
   CHECK(link_in(bench.host, before.name).mtu == before.mtu);
@@ -529,6 +558,7 @@ void check_kernel_contract(ContractBench bench) {
   check_ethtool(bench, now());
   check_move(bench, now());
   check_addresses(bench, now());
+  check_children(bench, now());
   check_names(bench, now());
   check_waiting(bench);
   check_announcement(bench, now());

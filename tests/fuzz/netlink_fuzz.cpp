@@ -80,7 +80,8 @@ void check_routes(NlBytes message) {
   for (const Route& route : routes) {
     MUST(is_sound(route.destination));
     MUST(IpAddress::parse_cidr(route.destination.cidr()) == route.destination);
-    if (route.gateway) MUST(is_sound(*route.gateway) && route.gateway->v6() == route.destination.v6());
+    if (route.gateway) MUST(is_sound(*route.gateway));
+    if (route.source) MUST(is_sound(*route.source) && route.source->v6() == route.destination.v6());
   }
 }
 

@@ -123,6 +123,19 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
 
+  // rtnl_newlink_create() of net/core/rtnetlink.c, macvlan_common_newlink(), ipvlan_link_new().
+  Result<> add_link(const NewLink& wanted) override {
+    TRY(world_.enter("add_link " + wanted.kind + " " + wanted.name));
+    FakeLink* below = world_.find(self_, wanted.lower);
+    const int netns = wanted.netns_fd >= 0 ? wanted.netns_fd - kFdOffset : self_;
+    if (world_.name_in_use(netns, wanted.name, nullptr)) return refuse(EEXIST);
+    if (below == nullptr) return refuse(ENODEV);
+    if (world_.missing_kinds.contains(wanted.kind)) return refuse(EOPNOTSUPP);
+    if (wanted.mtu && *wanted.mtu > below->link.mtu) return refuse(EINVAL);
+    world_.add_child(*below, netns, wanted);
+    world_.write_sysfs();
+    return world_.leave();
+  }
   Result<> remove_links(const std::vector<int>& indices) override {
     TRY(world_.enter("remove_links"));
     for (const int index : indices) {
@@ -237,15 +250,15 @@ class FakeKernel : public Kernel {
     return Error{Errc::timeout, ETIMEDOUT, "fake kernel: deadline passed"};
   }
 
-  Result<> add_address(int index, const IpAddress& address) override {
+  Result<> add_address(int index, const IpAddress& address, const AddressSettings& settings) override {
     TRY(world_.enter("add_address " + address.cidr()));
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
     for (const LinkAddress& have : link->addresses) {
       if (have.address == address) return refuse(EEXIST);
     }
-    link->addresses.push_back({address, DadState::done});
-    if (link->link.up() && address.prefix < address.bytes.size() * 8) {
+    link->addresses.push_back({.address = address, .settings = settings});
+    if (link->link.up() && !settings.no_prefix_route && address.prefix < address.bytes.size() * 8) {
       Route route;
       route.destination = network_of(address);
       route.link = index;
@@ -722,6 +735,18 @@ void FakeWorld::stack(int netns, const std::string& lower, const std::string& na
   links_.back()->link.kind = "macvlan";
   links_.back()->link.mac = below->link.mac;
   links_.back()->stands_on = below;
+}
+
+void FakeWorld::add_child(FakeLink& below, int netns, const NewLink& wanted) {
+  add_veth(netns, wanted.name);
+  FakeLink& out = *links_.back();
+  out.link.kind = wanted.kind;
+  out.link.type = below.link.type;
+  if (wanted.kind != "macvlan") out.link.mac = below.link.mac;
+  if (wanted.mac) out.link.mac = *wanted.mac;
+  out.link.mtu = wanted.mtu.value_or(below.link.mtu);
+  out.link.flags |= kUp | (below.link.carrier() ? kLowerUp : 0U);
+  out.stands_on = &below;
 }
 
 Result<UpperLinks> FakeWorld::upper_links(int index) {

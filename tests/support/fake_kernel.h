@@ -99,6 +99,8 @@ class FakeWorld {
   void stack(int netns, const std::string& lower, const std::string& name);
   // As `ip link set NAME netns TO`.
   void move(int netns, const std::string& name, int to);
+  // What RTM_NEWLINK does, without its checks.
+  void add_child(FakeLink& below, int netns, const NewLink& wanted);
   void promiscuous(int netns, const std::string& name, uint32_t times) {
     find(netns, name)->link.promiscuity = times;
   }
@@ -150,6 +152,7 @@ class FakeWorld {
   bool ipoib_beside_rdma = false;
   // Drivers have no file "unbind" (suppress_bind_attrs).
   bool keeps_drivers_bound = false;
+  std::set<std::string> missing_kinds;  // of interfaces, whose module the kernel does not have
   // Namespaces (of add_netns()) in which a link-local address is not made of the MAC.
   std::set<int> stable_privacy;
   bool no_ipv6 = false;                // of the kernel

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+IpAddress cidr(const char* text) { return *IpAddress::parse_cidr(text); }
+
 Record full_record() {
   Record out;
   out.attachment = {"abc", "net1"};
@@ -54,6 +56,32 @@ Record full_record() {
   out.link->uppers = {12, INT32_MAX};
   out.link->permanent_mac = *MacAddress::parse("02:00:00:00:00:0f");
   out.link->broadcast = *MacAddress::parse("ff:ff:ff:ff:ff:ff");
+  out.link->addresses = {{cidr("10.9.0.2/24"), AddressSettings::usual(cidr("10.9.0.2/24"))},
+                         {cidr("10.9.1.2/32"),
+                          {.peer = *IpAddress::parse("10.9.1.1"),
+                           .priority = 50,
+                           .scope = 253,
+                           .no_prefix_route = true,
+                           .label = "vf1:0"}},
+                         {cidr("fd09::2/64"), {.no_dad = true}}};
+  Route route;
+  route.destination = cidr("10.20.0.0/16");
+  out.link->routes = {route};
+  route.gateway = *IpAddress::parse("fd09::1");
+  route.table = 4'000'000'000;
+  route.onlink = true;
+  route.priority = 7;
+  route.scope = 0;
+  route.mtu = 1400;
+  route.advmss = 1360;
+  route.metrics = {{11, 20}};
+  route.source = *IpAddress::parse("10.9.0.2");
+  route.protocol = 4;
+  route.tos = 16;
+  route.preference = 1;
+  out.link->routes.push_back(route);
+  out.child = ChildLink{
+      .kind = "macvlan", .master = "ens1f0", .master_index = 5, .device = *DeviceId::parse("0000:03:00.0")};
   out.index_in_pod = 9;
   out.routing_table = 100;
   out.rail_of = "net1";
@@ -100,6 +128,19 @@ size_t files_below(const std::string& folder) {
 }
 
 }  // namespace
+
+TEST_CASE("A record of an older version has the host's addresses alone, with their usual settings") {
+  Record record = full_record();
+  Json json = *Json::parse(format_record(record));
+  Json link = *json.find("link");
+  link.set("addressSettings", Json()).set("routes", Json());
+  const auto back = parse_record(json.set("link", link).text());
+  REQUIRE(back);
+  REQUIRE(back->link->addresses.size() == 3);
+  CHECK(back->link->addresses[0].settings.broadcast->text() == "10.9.0.255");
+  CHECK(back->link->addresses[1].settings == AddressSettings{});
+  CHECK(back->link->routes.empty());
+}
 
 TEST_CASE("A record survives writing and reading unchanged") {
   const Record record = full_record();

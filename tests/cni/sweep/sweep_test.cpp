@@ -48,7 +48,12 @@ constexpr FaultScene kRenamed{"two RDMA devices with names of the pod's own",
                               R"("mtu":9000,"mac":"02:00:00:00:00:07","rdmaName":"rdma0",)", 2};
 constexpr FaultScene kCdi{"a VF whose container gets its nodes by CDI",
                           R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
-const FaultScene kScenes[] = {kPlain, kVfSettings, kInfiniband, kIpoibInPod, kRenamed, kCdi};
+constexpr FaultScene kConfigured{"a VF with addresses and routes of the host's own",
+                                 R"("mtu":9000,"mac":"02:00:00:00:00:07","hostConfig":"move",)"};
+constexpr FaultScene kMacvlan{"a macvlan on a VF that stays in the host",
+                              R"("mac":"02:00:00:00:00:07","mode":"macvlan","sourceRouting":true,)"};
+const FaultScene kScenes[] = {kPlain,   kVfSettings, kInfiniband, kIpoibInPod,
+                              kRenamed, kCdi,        kConfigured, kMacvlan};
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const size_t at = text.find(what);
@@ -72,6 +77,22 @@ struct FaultNode : FakeNode {
     for (const char* pod : {"/run/netns/a", "/run/netns/b"}) world.add_veth(world.add_netns(pod), "eth0");
     install_lease_ipam("fake-ipam", kAddresses);
     if (scene.name == kCdi.name) allocate_by_cdi();
+    if (scene.name == kConfigured.name) configure();
+  }
+
+  void configure() {
+    const auto host = world.open(FakeWorld::kHost);
+    const int link = world.link("enp1s0f0v0").index;
+    const auto address = IpAddress::parse_cidr("10.5.0.2/24");
+    REQUIRE(host->add_address(link, *address, {.priority = 50, .label = "rail:0"}));
+    REQUIRE(host->add_address(link, *IpAddress::parse_cidr("fd05::2/64")));
+    Route route;
+    route.destination = *IpAddress::parse_cidr("10.6.0.0/16");
+    route.gateway = IpAddress::parse("10.5.0.1");
+    route.table = 77;
+    route.link = link;
+    REQUIRE(host->add_route(route));
+    world.forget_faults();
   }
 
   void add_devices() {

@@ -430,6 +430,69 @@ TEST_CASE("A route has its destination, gateway, table, priority and scope") {
   CHECK_FALSE(routes[0].priority.has_value());
 }
 
+TEST_CASE("A route has what add_route() makes it again with") {
+  rtmsg header{};
+  header.rtm_family = AF_INET;
+  header.rtm_dst_len = 16;
+  header.rtm_tos = 16;
+  header.rtm_table = RT_TABLE_MAIN;
+  header.rtm_protocol = RTPROT_STATIC;
+  header.rtm_type = RTN_UNICAST;
+  header.rtm_flags = RTNH_F_ONLINK;
+  Bytes metrics;
+  metrics.number<uint32_t>(RTAX_INITCWND, 20).number<uint32_t>(RTAX_MTU, 1400);
+  Bytes bytes = Bytes().add(header);
+  // struct rtvia: the gateway is of the other family.
+  Bytes via;
+  via.add<uint16_t>(AF_INET6);
+  for (const uint8_t byte : {0xfd, 0x09, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}) via.add(byte);
+  bytes.raw(RTA_DST, {10, 1, 0, 0}).attribute(RTA_VIA, via.bytes()).number<int>(RTA_OIF, 7);
+  bytes.raw(RTA_PREFSRC, {10, 0, 0, 2}).nest(RTA_METRICS, metrics).number<uint8_t>(RTA_PREF, 1);
+  const auto routes = routes_of(bytes);
+  REQUIRE(routes.size() == 1);
+  const Route& route = routes[0];
+  CHECK(route.gateway->text() == "fd09::1");
+  CHECK(route.source->text() == "10.0.0.2");
+  CHECK(route.protocol == RTPROT_STATIC);
+  CHECK(route.tos == 16);
+  CHECK(route.onlink);
+  CHECK(route.mtu == 1400);
+  CHECK(route.metrics == std::map<uint16_t, uint32_t>{{RTAX_INITCWND, 20}});
+  CHECK(route.preference == 1);
+  CHECK_FALSE(route.is_compound);
+  CHECK(route.text() == "10.1.0.0/16 via fd09::1 src 10.0.0.2");
+}
+
+TEST_CASE("A route with several next hops, a next hop object or an encapsulation is compound") {
+  CHECK(routes_of(multipath_route()).at(0).is_compound);
+  for (const uint16_t attribute : {RTA_NH_ID, RTA_ENCAP}) {
+    Bytes bytes = route_header(AF_INET, 16);
+    bytes.raw(RTA_DST, {10, 1, 0, 0}).number<int>(RTA_OIF, 7).number<uint32_t>(attribute, 4);
+    CHECK(routes_of(bytes).at(0).is_compound);
+  }
+}
+
+TEST_CASE("An address has what add_address() makes it again with") {
+  Bytes bytes = address_header(AF_INET, 24);
+  bytes.raw(IFA_ADDRESS, {10, 0, 0, 9}).raw(IFA_LOCAL, {10, 0, 0, 5}).raw(IFA_BROADCAST, {10, 0, 0, 255});
+  bytes.text(IFA_LABEL, "eth7:0").number<uint32_t>(IFA_RT_PRIORITY, 50);
+  bytes.number<uint32_t>(IFA_FLAGS, IFA_F_PERMANENT | IFA_F_NOPREFIXROUTE);
+  int of = 0;
+  const auto address = parse_address(bytes.message(RTM_NEWADDR), of);
+  REQUIRE(address);
+  const AddressSettings expected{.broadcast = *IpAddress::parse("10.0.0.255"),
+                                 .peer = *IpAddress::parse("10.0.0.9"),
+                                 .priority = 50,
+                                 .no_prefix_route = true,
+                                 .label = "eth7:0"};
+  CHECK(address->settings == expected);
+  CHECK_FALSE(parse_address(address_header(AF_INET, 24)
+                                .raw(IFA_LOCAL, {10, 0, 0, 5})
+                                .raw(IFA_BROADCAST, {10, 0})
+                                .message(RTM_NEWADDR),
+                            of));
+}
+
 TEST_CASE("A default route has no destination in the message, and prefix 0") {
   const auto v4 = routes_of(route_header(AF_INET, 0).number<int>(RTA_OIF, 7));
   CHECK(v4.at(0).destination.cidr() == "0.0.0.0/0");
