@@ -8,6 +8,7 @@
 #include "plugin/admin/report/render.h"
 #include "plugin/admin/report/scan_root.h"
 #include "plugin/admin/top/top.h"
+#include "plugin/dra/slice_devices.h"
 #include "plugin/service/serve.h"
 
 #include <map>
@@ -68,12 +69,18 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
 }
 
 void add_serve_dra(CLI::App* serve, ServeOptions& options) {
-  add_text(serve, "--dra-socket", options.dra_socket, "FILE",
-           "Socket of `vfrail-kube node`: pods get devices by ResourceClaims (dynamic resource allocation, "
-           "Kubernetes 1.34), and no longer by kubelet's device plugin; shared ones stay with that");
+  add_text(
+      serve, "--dra-socket", options.dra_socket, "FILE",
+      "Socket of `vfrail-kube node`: pods get devices by ResourceClaims (dynamic resource allocation, "
+      "Kubernetes 1.34), and no longer by kubelet's device plugin; shared ones stay with that before 1.36");
   add_text(serve, "--dra-driver", options.dra_driver, "NAME", "Of the driver in ResourceSlices");
   add_text(serve, "--dra-instance", options.dra_instance, "UID",
            "Of the pod, where two of them run during an update");
+  serve
+      ->add_option("--dra-lanes", options.dra_lanes,
+                   "Devices for claims of one that pods share: a container can ask for so many shares")
+      ->check(CLI::Range(uint32_t{1}, kMaxLanes))
+      ->option_text("NUMBER=1");
   serve->add_flag("--dra-for-dranet", options.dra_for_dranet,
                   "Devices have the attributes of dra.net as well, for claims written for DRANET");
 }

@@ -103,6 +103,7 @@ Error AgentClient::refusal(const std::string& what, const Answer& answer) const 
     const Json* text = body->find("reason");
     if (text != nullptr && text->as_text() != nullptr) reason = *text->as_text();
   }
+  if (answer.status == 404) return Error{Errc::not_found, 0, what + ": " + reason};
   return Error{answer.status == 503 ? Errc::busy : Errc::peer, 0, what + ": " + reason};
 }
 

@@ -14,8 +14,8 @@ class AgentClient final : public ApiAgent {
  public:
   explicit AgentClient(std::string socket) : socket_(std::move(socket)) {}
 
-  // Errc::busy for what the agent cannot find out now, with its reason; Errc::not_yet if there is no agent at
-  // the socket, Errc::timeout after 10 s.
+  // Errc::not_found for the status of a claim that is not there, Errc::busy for what the agent cannot find
+  // out now, with its reason; Errc::not_yet if there is no agent at the socket, Errc::timeout after 10 s.
   Result<std::optional<Json>> claim(const ClaimName& name) override;
   Result<> set_status(const ClaimName& name, const Json& devices) override;
   // The devices that the node offers now; the answer as plugin/kube/node gives it.

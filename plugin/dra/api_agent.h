@@ -20,7 +20,8 @@ class ApiAgent {
   // The claim as the API server has it. No value: it is not there, or another one of that name is. Waits at
   // most 10 s; on any thread.
   virtual Result<std::optional<Json>> claim(const ClaimName& name) = 0;
-  // Entries of status.devices: of our driver, and no others are changed. Waits as claim() does.
+  // Entries of status.devices: of our driver, and no others are changed. Errc::not_found: there is no such
+  // claim any more. Waits as claim() does.
   virtual Result<> set_status(const ClaimName& name, const Json& devices) = 0;
 };
 

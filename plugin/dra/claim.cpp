@@ -77,11 +77,21 @@ Result<> check_configs(ObjectReader& devices, const ClaimReader& ours,
   return {};
 }
 
-void add_device(const std::string& request, std::string device, std::vector<ClaimedRequest>& requests) {
+void add_device(const std::string& request, const std::string& device, const std::string& share,
+                std::vector<ClaimedRequest>& requests) {
   auto at = std::find_if(requests.begin(), requests.end(),
                          [&](const ClaimedRequest& one) { return one.name == request; });
   if (at == requests.end()) at = requests.insert(at, {request, {}});
-  at->devices.push_back(std::move(device));
+  at->devices.push_back(device);
+  if (!share.empty()) at->shares.insert_or_assign(device, share);
+}
+
+// Of what all of its devices are shared: who else has them does not matter.
+bool is_shared(const std::vector<ClaimedRequest>& requests) {
+  return std::all_of(requests.begin(), requests.end(), [](const ClaimedRequest& one) {
+    return std::all_of(one.devices.begin(), one.devices.end(),
+                       [&](const std::string& device) { return one.shares.contains(device); });
+  });
 }
 
 Result<> read_result(const Json& entry, const std::string& path, const ClaimReader& ours,
@@ -102,11 +112,11 @@ Result<> read_result(const Json& entry, const std::string& path, const ClaimRead
         "request " + request + " asks for admin access to device " + device +
             ": such a claim ignores that a pod has the device already, so vfrail prepares nothing for "
             "it; remove adminAccess from the claim"};
-  add_device(request, device, requests);
+  add_device(request, device, TRY(reader.text("shareID")).value_or(""), requests);
   return {};
 }
 
-Result<ClaimingPod> read_pod(ObjectReader& status) {
+Result<ClaimingPod> read_pod(ObjectReader& status, bool shared) {
   const Json::Array* list = TRY(read_list(status, "reservedFor", kMaxConsumers));
   if (list == nullptr || list->empty())
     return Error{Errc::invalid, 0, std::string("the claim is reserved for no pod; ") + kOneOwner};
@@ -115,16 +125,18 @@ Result<ClaimingPod> read_pod(ObjectReader& status) {
   for (size_t i = 0; i < list->size(); ++i) {
     ObjectReader reader(*(*list)[i].as_object(), path_of(status, "reservedFor", i));
     const std::string resource = TRY(read_text(reader, "resource"));
-    out.name = TRY(read_text(reader, "name"));
-    out.uid = TRY(read_text(reader, "uid"));
+    ClaimingPod pod;
+    pod.name = TRY(read_text(reader, "name"));
+    pod.uid = TRY(read_text(reader, "uid"));
     const bool is_pod = resource == "pods" && TRY(reader.text("apiGroup")).value_or("").empty();
     if (!is_pod)
       return Error{
           Errc::unsupported, 0,
-          "the claim is reserved for " + resource + " " + out.name + " and not for a pod; " + kOneOwner};
-    names.push_back(out.name);
+          "the claim is reserved for " + resource + " " + pod.name + " and not for a pod; " + kOneOwner};
+    if (names.empty()) out = pod;
+    names.push_back(pod.name);
   }
-  if (names.size() > 1)
+  if (names.size() > 1 && !shared)
     return Error{Errc::invalid, 0,
                  "the claim is reserved for " + counted(names.size(), "pod") + " (" + first_few(names) +
                      "); " + kOneOwner};
@@ -185,8 +197,10 @@ Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimRea
   for (size_t i = 0; results != nullptr && i < results->size(); ++i)
     TRY(read_result((*results)[i], path_of(devices, "results", i), ours, out.requests));
   if (out.requests.empty()) return out;
-  TRY(check_resolvable(top));
-  out.pod = TRY(read_pod(status));
+  // What stays in the host needs no network, and so no Multus.
+  const bool shared = is_shared(out.requests);
+  if (!shared) TRY(check_resolvable(top));
+  out.pod = TRY(read_pod(status, shared));
   TRY(check_configs(devices, ours, out.requests));
   return out;
 }

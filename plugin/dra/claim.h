@@ -6,6 +6,7 @@
 #include "common/result.h"
 #include "plugin/dra/claim_name.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@ namespace vfrail::plugin {
 struct ClaimedRequest {
   std::string name;                  // "nic"; of an alternative "nic/vf"
   std::vector<std::string> devices;  // names in our ResourceSlices, in the order of the allocation
+  // Of those that pods share: which share it is (shareID), by the device's name.
+  std::map<std::string, std::string> shares = {};
   bool operator==(const ClaimedRequest&) const = default;
 };
 
-// Who has reserved the claim.
+// Who has reserved the claim; of several pods, which only shares allow, the first.
 struct ClaimingPod {
   std::string name;
   std::string uid;

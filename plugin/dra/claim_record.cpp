@@ -22,18 +22,23 @@ constexpr std::string_view kJsonEnding = ".json";
 constexpr size_t kMaxRecordText = size_t{256} << 10;
 constexpr size_t kMaxClaims = 16'384;
 constexpr int64_t kClaimSchema = 1;
+// A pool has fewer devices.
+constexpr int64_t kMaxStep = 65'536;
 
 std::string file_of(const std::string& uid) { return uid + std::string(kJsonEnding); }
+
+Json format_device(const ClaimRecord::Device& device) {
+  Json out = Json::object();
+  out.set("device", device.device).set("resource", device.resource).set("unit", device.unit);
+  if (!device.share.empty()) out.set("share", device.share).set("step", int64_t{device.step});
+  return out;
+}
 
 Json format_claim(const ClaimRecord& record) {
   Json requests = Json::array();
   for (const ClaimRecord::Request& request : record.requests) {
     Json devices = Json::array();
-    for (const ClaimRecord::Device& device : request.devices)
-      devices.push(Json::object()
-                       .set("device", device.device)
-                       .set("resource", device.resource)
-                       .set("unit", device.unit));
+    for (const ClaimRecord::Device& device : request.devices) devices.push(format_device(device));
     requests.push(Json::object().set("name", request.name).set("devices", std::move(devices)));
   }
   return Json::object()
@@ -70,12 +75,25 @@ Result<ClaimRecord::Request> parse_request(ObjectReader& reader) {
     device.device = TRY(needed(inner, "device"));
     device.resource = TRY(needed(inner, "resource"));
     device.unit = TRY(needed(inner, "unit"));
+    device.share = TRY(inner.text("share")).value_or("");
+    if (!device.share.empty())
+      device.step = static_cast<uint32_t>(TRY(inner.integer("step", 1, kMaxStep)).value_or(1));
     out.devices.push_back(std::move(device));
   }
   return out;
 }
 
-Result<ClaimRecord> parse_claim(const std::string& uid, const std::string& text) {
+// Less trusted processes write below the run folder, so no symbolic link there is followed.
+Result<std::optional<HeldFolder>> find_claims(const std::string& run_dir) {
+  const auto run = TRY(HeldFolder::open(run_dir));
+  auto folder = run ? TRY(run->enter(kClaims)) : std::nullopt;
+  if (folder) TRY(folder->check_owner());
+  return folder;
+}
+
+}  // namespace
+
+Result<ClaimRecord> parse_claim_record(const std::string& uid, std::string_view text) {
   const Json json = TRY(Json::parse_object(text, kMaxRecordText));
   ObjectReader reader(*json.as_object(), "");
   TRY(reader.schema(kClaimSchema));
@@ -97,15 +115,7 @@ Result<ClaimRecord> parse_claim(const std::string& uid, const std::string& text)
   return out;
 }
 
-// Less trusted processes write below the run folder, so no symbolic link there is followed.
-Result<std::optional<HeldFolder>> find_claims(const std::string& run_dir) {
-  const auto run = TRY(HeldFolder::open(run_dir));
-  auto folder = run ? TRY(run->enter(kClaims)) : std::nullopt;
-  if (folder) TRY(folder->check_owner());
-  return folder;
-}
-
-}  // namespace
+std::string format_claim_record(const ClaimRecord& record) { return format_claim(record).text() + "\n"; }
 
 std::string ClaimRecord::text() const { return "claim " + claim.text() + " of pod " + pod.name; }
 
@@ -113,7 +123,7 @@ Result<> write_claim(const std::string& run_dir, const ClaimRecord& record) {
   TRY(check_owner_name(record.claim.uid));
   const std::string folder = run_dir + "/" + kClaims;
   TRY(make_folder(folder, 0700));
-  return write_file(folder + "/" + file_of(record.claim.uid), format_claim(record).text() + "\n", 0600,
+  return write_file(folder + "/" + file_of(record.claim.uid), format_claim_record(record), 0600,
                     Durability::renamed);
 }
 
@@ -124,7 +134,7 @@ Result<std::optional<ClaimRecord>> read_claim_record(const std::string& run_dir,
   const std::string path = folder->path() + "/" + file_of(uid);
   const auto text = TRY(read_file(folder->at(file_of(uid)), kMaxRecordText), path);
   if (!text) return std::optional<ClaimRecord>();
-  auto record = parse_claim(uid, *text);
+  auto record = parse_claim_record(uid, *text);
   if (!record)
     return Error{
         Errc::protocol, 0,

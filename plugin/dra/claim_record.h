@@ -9,8 +9,10 @@
 #include "plugin/dra/claim.h"
 #include "plugin/dra/claim_name.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vfrail::plugin {
@@ -20,6 +22,10 @@ struct ClaimRecord {
     std::string device;    // in our ResourceSlices: "0000-3b-02-1"
     std::string resource;  // "nvidia.com/hostdev"
     std::string unit;      // of that resource's pool: "0000:3b:02.1"
+    // Of a device that pods share: which share it is (shareID), and each step-th unit after that one stands
+    // for the same. Empty and 0: the claim has it alone.
+    std::string share = {};
+    uint32_t step = 0;
     bool operator==(const Device&) const = default;
   };
   struct Request {
@@ -37,6 +43,10 @@ struct ClaimRecord {
   std::string text() const;
   bool operator==(const ClaimRecord&) const = default;
 };
+
+// The text of a record's file, and back. Pure.
+std::string format_claim_record(const ClaimRecord& record);
+Result<ClaimRecord> parse_claim_record(const std::string& uid, std::string_view text);
 
 // Atomic; the folder is created (0700).
 Result<> write_claim(const std::string& run_dir, const ClaimRecord& record);

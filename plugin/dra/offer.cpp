@@ -2,9 +2,9 @@
 
 #include "plugin/device/prefer/distance.h"
 #include "plugin/device/prefer/preferred.h"
+#include "plugin/dra/slice_devices.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -16,8 +16,6 @@ namespace {
 constexpr const char* kStandard = "resource.kubernetes.io/";
 constexpr const char* kMultus = "k8s.cni.cncf.io/";
 constexpr const char* kDranet = "dra.net/";
-// A label of RFC 1123. The end of a longer name is what differs within a pool.
-constexpr size_t kMaxDeviceName = 63;
 // The Go library of drivers takes four digits of a domain alone, and so may who selects by it. A domain of
 // VMD has five.
 constexpr size_t kBusIdLength = std::string_view("0000:3b:02.1").size();
@@ -26,6 +24,7 @@ class Attributes {
  public:
   void text(const std::string& name, std::string value) { add(name, "string", std::move(value)); }
   void number(const std::string& name, int value) { add(name, "int", value); }
+  void version(const std::string& name, std::string value) { add(name, "version", std::move(value)); }
   void boolean(const std::string& name, bool value) { add(name, "bool", value); }
   Json take() { return std::move(all_); }
 
@@ -40,6 +39,7 @@ class Attributes {
 
 const char* kind_of(const Pool& pool, const DeviceFacts& function) {
   if (pool.config.unit == UnitKind::bundle) return "bundle";
+  if (shares(pool.config)) return "shared";
   if (function.kind == FunctionKind::sub_function) return "sf";
   if (function.kind == FunctionKind::accelerator) return "accelerator";
   return function.is_vf() ? "vf" : "pf";
@@ -63,13 +63,23 @@ void add_dranet(const DeviceFacts& function, bool rdma, const HostNames& names, 
   if (function.numa_node) out.number(domain + "numaNode", *function.numa_node);
 }
 
+// As a version, one firmware of another form would cost the node its slices; as a text it may be anything.
+void add_port(const PortDetails& port, Attributes& out) {
+  const std::string version = semantic_version(port.firmware);
+  out.text("firmware", port.firmware);
+  out.version("firmwareVersion", version.empty() ? "0.0.0" : version);
+  out.number("bandwidthGbps", static_cast<int>(port.gbps));
+}
+
 // What a claim of Multus' resolver, and of the administrator's selectors, finds the device by.
-Json attributes_of(const Pool& pool, const Unit& unit, const OfferOptions& options, const HostNames& names) {
-  const PoolDevice& device = *unit.devices.front();
+Json attributes_of(const Pool& pool, const SliceDevice& offered, const OfferOptions& options,
+                   const HostNames& names, const PortDetails& port) {
+  const PoolDevice& device = *offered.unit->devices.front();
   const DeviceFacts& function = device.facts;
   Attributes out;
   add_place(function, out);
-  out.text(std::string(kMultus) + "deviceID", unit.id);
+  // What the host keeps is named so that no CNI plugin takes it for a device to move.
+  out.text(std::string(kMultus) + "deviceID", offered.step == 0 ? offered.unit->id : offered.name);
   out.text(std::string(kMultus) + "resourceName", pool.resource());
   out.text("kind", kind_of(pool, function));
   out.text("pool", pool.resource());
@@ -81,6 +91,7 @@ Json attributes_of(const Pool& pool, const Unit& unit, const OfferOptions& optio
   out.text("driver", function.driver.name());
   out.text("linkType", function.link_type);
   out.boolean("rdma", function.rdma_capable);
+  add_port(port, out);
   if (options.for_dranet) add_dranet(function, function.rdma_capable, names, out);
   return out.take();
 }
@@ -140,14 +151,26 @@ std::vector<Rank> ranks_of(const PublishedPool& pool) {
   return out;
 }
 
-std::vector<const Unit*> in_order(const PublishedPool& pool) {
+std::vector<SliceDevice> in_order(const PublishedPool& pool, uint32_t lanes) {
+  std::vector<SliceDevice> devices = slice_devices(pool, lanes);
+  if (shares(pool->config)) return devices;
   const std::vector<Rank> ranks = ranks_of(pool);
   std::vector<size_t> order(ranks.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ranks[a] < ranks[b]; });
-  std::vector<const Unit*> out;
-  for (const size_t at : order) out.push_back(&pool.units()[at]);
+  std::vector<SliceDevice> out;
+  for (const size_t at : order) out.push_back(std::move(devices[at]));
   return out;
+}
+
+// A request that does not say how many shares it takes takes one, as a container does that asks kubelet for
+// one. None takes more at once: what it would get is the same.
+Json capacity_of(const SliceDevice& device) {
+  const Json range = Json::object().set("min", "1").set("max", "1").set("step", "1");
+  Json shares = Json::object();
+  shares.set("value", std::to_string(device.shares));
+  shares.set("requestPolicy", Json::object().set("default", "1").set("validRange", range));
+  return Json::object().set("shares", std::move(shares));
 }
 
 HostNames names_of(const DeviceFacts& function, const std::string& id, KnownNames& names) {
@@ -157,43 +180,38 @@ HostNames names_of(const DeviceFacts& function, const std::string& id, KnownName
   return known;
 }
 
-OfferedDevice offer_unit(const Pool& pool, const Unit& unit, const OfferOptions& options, KnownNames& names) {
-  OfferedDevice out{device_name(pool, unit), pool.resource(), unit.id, {}};
-  const HostNames host = names_of(unit.devices.front()->facts, unit.id, names);
-  out.device.set("name", out.name);
-  out.device.set("attributes", attributes_of(pool, unit, options, host));
+OfferedDevice offer_device(const Pool& pool, SliceDevice device, const OfferOptions& options,
+                           const PortsByFunction& ports, KnownNames& names) {
+  const auto port = ports.find(port_of(device.unit->devices.front()->facts));
+  const Unit& unit = *device.unit;
+  const PoolDevice& first = *unit.devices.front();
+  // Those of what the host keeps do not change.
+  const HostNames host = names_of(first.facts, device.step == 0 ? unit.id : first.id(), names);
+  OfferedDevice out{device.name, pool.resource(), unit.id, {}};
+  out.device.set("name", device.name);
+  if (device.step != 0) out.device.set("allowMultipleAllocations", true);
+  out.device.set("attributes", attributes_of(pool, device, options, host,
+                                             port == ports.end() ? PortDetails() : port->second));
+  if (device.step != 0) out.device.set("capacity", capacity_of(device));
   if (!unit.fault.empty()) out.device.set("taints", taints_of(unit));
   return out;
 }
 
 }  // namespace
 
-bool goes_by_claims(const ResourceConfig& resource) { return !shares(resource); }
-
-std::string device_name(const Pool& pool, const Unit& unit) {
-  // The names of units that are not devices are of their pool alone.
-  std::string out = pool.config.unit == UnitKind::bundle ? pool.resource() + "-" + unit.id : unit.id;
-  for (char& letter : out) {
-    const auto byte = static_cast<unsigned char>(letter);
-    letter = std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '-';
-  }
-  if (out.size() > kMaxDeviceName) out.erase(0, out.size() - kMaxDeviceName);
-  out.erase(0, out.find_first_not_of('-'));
-  return out;
-}
-
 std::vector<OfferedDevice> make_offer(const std::vector<PublishedPool>& pools, const DevicesInUse& in_use,
-                                      const OfferOptions& options, KnownNames& names) {
+                                      const OfferOptions& options, KnownNames& names,
+                                      const PortsByFunction& ports) {
   std::vector<OfferedDevice> out;
   std::set<std::string> known;
   std::set<std::string> taken;  // names; with one twice the API server refuses the whole slice
   for (const PublishedPool& pool : pools) {
-    if (!goes_by_claims(pool->config)) continue;
-    for (const Unit* unit : in_order(pool)) {
-      known.insert(unit->id);
-      if (in_use.find(pool->resource(), unit->id) != nullptr) continue;
-      OfferedDevice offered = offer_unit(*pool, *unit, options, names);
-      if (taken.insert(offered.name).second) out.push_back(std::move(offered));
+    for (SliceDevice& device : in_order(pool, options.lanes)) {
+      const bool shared = device.step != 0;
+      known.insert(shared ? device.unit->devices.front()->id() : device.unit->id);
+      if (!shared && in_use.find(pool->resource(), device.unit->id) != nullptr) continue;
+      if (taken.insert(device.name).second)
+        out.push_back(offer_device(*pool, std::move(device), options, ports, names));
     }
   }
   std::erase_if(names, [&](const auto& one) { return !known.contains(one.first); });

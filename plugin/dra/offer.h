@@ -9,7 +9,9 @@
 #include "common/json.h"
 #include "plugin/device/match/devices_in_use.h"
 #include "plugin/device/match/published_pool.h"
+#include "plugin/dra/port_details.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -20,12 +22,8 @@ inline constexpr const char* kDraDriver = "vfrail.io";
 // The key of taints; the value is the fault's code: "port_down".
 inline constexpr const char* kUnhealthyTaint = "vfrail.io/unhealthy";
 
-// Whether pods get the resource by claims where this node does that. Devices that pods share stay with the
-// device plugin.
-bool goes_by_claims(const ResourceConfig& resource);
-
 struct OfferedDevice {
-  std::string name;      // of the ResourceSlice: "0000-3b-02-1", "rdma-hca-bundle-3"
+  std::string name;      // of the ResourceSlice (slice_devices.h)
   std::string resource;  // "nvidia.com/hostdev"
   std::string unit;      // of its pool
   Json device;           // an entry of spec.devices
@@ -42,14 +40,13 @@ struct OfferOptions {
   std::string driver = kDraDriver;
   // Also attributes of the domain dra.net that claims written for DRANET select by.
   bool for_dranet = false;
+  uint32_t lanes = 1;  // of a shared device
 };
 
-// The devices of all pools that go by claims. Those that a pod has by kubelet's device plugin are left out:
+// The devices of pools that go by claims. Those that a pod has by kubelet's device plugin are left out:
 // the scheduler does not know of such a pod. `names` are brought up to date.
 std::vector<OfferedDevice> make_offer(const std::vector<PublishedPool>& pools, const DevicesInUse& in_use,
-                                      const OfferOptions& options, KnownNames& names);
-
-// The name of a unit in a ResourceSlice, a label of RFC 1123.
-std::string device_name(const Pool& pool, const Unit& unit);
+                                      const OfferOptions& options, KnownNames& names,
+                                      const PortsByFunction& ports = {});
 
 }  // namespace vfrail::plugin

@@ -16,6 +16,11 @@ std::string text_of(const Json& object, std::string_view key) {
   return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
 }
 
+bool is_true_in(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
+}
+
 }  // namespace
 
 OfferLink::OfferLink(Options options, Log& log)
@@ -27,7 +32,8 @@ OfferLink::~OfferLink() {
   thread_.join();
 }
 
-void OfferLink::start() {
+void OfferLink::start(std::function<void()> on_change) {
+  on_change_ = std::move(on_change);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -62,19 +68,22 @@ OfferLink::State OfferLink::send(const std::string& body) {
   }
   out.node = text_of(*answer, "node");
   out.reason = text_of(*answer, "reason");
-  const Json* published = answer->find("published");
-  out.published = published != nullptr && published->as_bool() != nullptr && *published->as_bool();
+  out.published = is_true_in(*answer, "published");
+  out.sharing = is_true_in(*answer, "sharing");
   return out;
 }
 
 void OfferLink::note(State now) {
+  State before;
   {
     const std::lock_guard lock(mutex_);
     if (now == state_) return;
     // Its container starts beside this one.
     if (failures_ > 0 && failures_ < kFailures && state_.node.empty()) return;
-    state_ = now;
+    before = std::exchange(state_, now);
   }
+  if (on_change_) on_change_();
+  if (now.published == before.published && now.reason == before.reason && now.node == before.node) return;
   if (now.published) {
     log_.info("devices are offered to the scheduler", {{"pool", now.node}});
   } else {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <iterator>
 #include <set>
 #include <unistd.h>
 #include <utility>
@@ -47,20 +48,37 @@ Result<> check_cdi(const AllocatePlaces& places) {
       ErrorId::cdi_not_supported};
 }
 
+Result<ClaimRecord::Device> make_device(const ClaimedRequest& request, const std::string& device,
+                                        const OfferedUnits& offered) {
+  const auto at = offered.by_name.find(device);
+  if (at == offered.by_name.end())
+    return Error{Errc::not_found, 0,
+                 "request " + request.name + " has device " + device +
+                     ", which this node does not offer now: it has vanished, or the configuration has "
+                     "changed since; delete the pod, so that it gets another",
+                 ErrorId::not_advertised};
+  const OfferedUnit& unit = at->second;
+  const auto share = request.shares.find(device);
+  // An API server that does not keep allowMultipleAllocations allocates the device as a whole.
+  if (unit.step != 0 && share == request.shares.end())
+    return Error{Errc::unsupported, 0,
+                 "request " + request.name + " has device " + device +
+                     " and no share of it (shareID): the API server does not keep "
+                     "allowMultipleAllocations (DRAConsumableCapacity, on by default from Kubernetes 1.36)",
+                 ErrorId::claim_refused};
+  ClaimRecord::Device out{device, unit.pool->resource(), unit.unit};
+  if (unit.step == 0) return out;
+  out.share = share->second;
+  out.step = unit.step;
+  return out;
+}
+
 Result<ClaimRecord> make_record(const Claim& claim, const OfferedUnits& offered) {
   ClaimRecord out{.claim = claim.name, .pod = claim.pod, .node_pool = claim.node_pool, .requests = {}};
   for (const ClaimedRequest& request : claim.requests) {
     ClaimRecord::Request& named = out.requests.emplace_back(ClaimRecord::Request{request.name, {}});
-    for (const std::string& device : request.devices) {
-      const auto unit = offered.by_name.find(device);
-      if (unit == offered.by_name.end())
-        return Error{Errc::not_found, 0,
-                     "request " + request.name + " has device " + device +
-                         ", which this node does not offer now: it has vanished, or the configuration has "
-                         "changed since; delete the pod, so that it gets another",
-                     ErrorId::not_advertised};
-      named.devices.push_back({device, unit->second.pool->resource(), unit->second.unit});
-    }
+    for (const std::string& device : request.devices)
+      named.devices.push_back(TRY(make_device(request, device, offered)));
   }
   return out;
 }
@@ -84,7 +102,9 @@ std::optional<std::vector<ContainerUnits>> find_units(const ClaimRecord& record,
       auto at = std::find_if(units.begin(), units.end(),
                              [&](const UnitsOfPool& one) { return one.pool->resource() == device.resource; });
       if (at == units.end()) at = units.insert(at, {*pool, {}});
-      at->units.push_back(device.unit);
+      // Lanes of a shared device are one unit.
+      if (std::find(at->units.begin(), at->units.end(), device.unit) == at->units.end())
+        at->units.push_back(device.unit);
     }
   }
   return out;
@@ -120,22 +140,40 @@ Result<> write_claim_specs(const ClaimRecord& record, const std::vector<Containe
   return {};
 }
 
+// Of a shared device, whose unit stands for several: those of its resource.
+bool is_spec_of(const std::string& cdi_id, const ClaimRecord::Device& device, const PreparedFiles& files) {
+  if (!device.share.empty()) {
+    std::string resource = device.resource;
+    std::replace(resource.begin(), resource.end(), '/', ':');
+    return cdi_id.find("=" + resource + ":") != std::string::npos;
+  }
+  const std::vector<std::string> ids = devices_of(device, files);
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](const std::string& id) { return cdi_id.ends_with("=" + id); });
+}
+
+// A container gets all devices of a request, so each spec is named once.
+std::vector<PreparedDevice> answer_request(const ClaimRecord& record, const ClaimRecord::Request& request,
+                                           const ContainerEdits& edits, const PreparedFiles& files) {
+  std::vector<PreparedDevice> out;
+  std::set<std::string> named;
+  for (const ClaimRecord::Device& device : request.devices) {
+    PreparedDevice one{request.name, record.node_pool, device.device, {}, device.share};
+    if (out.empty() && edits_of_request(edits) != ContainerEdits())
+      one.cdi_ids.push_back(claim_cdi_id(record.claim.uid, request.name));
+    for (const std::string& id : edits.cdi_devices) {
+      if (is_spec_of(id, device, files) && named.insert(id).second) one.cdi_ids.push_back(id);
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 std::vector<PreparedDevice> answer(const ClaimRecord& record, const PreparedRecord& prepared) {
   std::vector<PreparedDevice> out;
   for (size_t i = 0; i < record.requests.size(); ++i) {
-    const ClaimRecord::Request& request = record.requests[i];
-    const ContainerEdits& edits = prepared.edits->at(i);
-    for (const ClaimRecord::Device& device : request.devices) {
-      PreparedDevice one{request.name, record.node_pool, device.device, {}};
-      if (&device == &request.devices.front() && edits_of_request(edits) != ContainerEdits())
-        one.cdi_ids.push_back(claim_cdi_id(record.claim.uid, request.name));
-      for (const std::string& id : devices_of(device, prepared.files)) {
-        for (const std::string& name : edits.cdi_devices) {
-          if (name.ends_with("=" + id)) one.cdi_ids.push_back(name);
-        }
-      }
-      out.push_back(std::move(one));
-    }
+    auto more = answer_request(record, record.requests[i], prepared.edits->at(i), prepared.files);
+    out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return out;
 }
@@ -156,7 +194,9 @@ struct Rival {
 Result<std::optional<Rival>> find_other(const ClaimRecord& ours, const AllocatePlaces& places) {
   std::set<std::string> names;
   for (const ClaimRecord::Request& request : ours.requests) {
-    for (const ClaimRecord::Device& device : request.devices) names.insert(device.device);
+    for (const ClaimRecord::Device& device : request.devices) {
+      if (device.share.empty()) names.insert(device.device);
+    }
   }
   for (const std::string& uid : TRY(list_claims(places.run_dir))) {
     if (uid == ours.claim.uid) continue;
@@ -165,7 +205,8 @@ Result<std::optional<Rival>> find_other(const ClaimRecord& ours, const AllocateP
     if (!other || !*other) continue;
     for (const ClaimRecord::Request& request : (*other)->requests) {
       for (const ClaimRecord::Device& device : request.devices) {
-        if (names.contains(device.device)) return std::optional(Rival{**other, device.device});
+        if (device.share.empty() && names.contains(device.device))
+          return std::optional(Rival{**other, device.device});
       }
     }
   }
@@ -216,7 +257,9 @@ std::vector<std::string> devices_of(const std::optional<ClaimRecord>& record,
   }
   if (record) {
     for (const ClaimRecord::Request& request : record->requests) {
-      for (const ClaimRecord::Device& device : request.devices) out.push_back(device.unit);
+      for (const ClaimRecord::Device& device : request.devices) {
+        if (device.share.empty()) out.push_back(device.unit);
+      }
     }
   }
   return out;
@@ -286,7 +329,9 @@ Result<std::optional<ClaimRecord>> find_rival(const Claim& claim, const Allocate
   ClaimRecord ours{.claim = claim.name, .pod = claim.pod, .node_pool = claim.node_pool, .requests = {}};
   for (const ClaimedRequest& request : claim.requests) {
     ClaimRecord::Request& named = ours.requests.emplace_back(ClaimRecord::Request{request.name, {}});
-    for (const std::string& device : request.devices) named.devices.push_back({device, {}, {}});
+    for (const std::string& device : request.devices) {
+      if (!request.shares.contains(device)) named.devices.push_back({device, {}, {}});
+    }
   }
   auto rival = TRY(find_other(ours, places));
   if (!rival) return std::optional<ClaimRecord>();

@@ -10,6 +10,7 @@
 #include "plugin/dra/claim.h"
 #include "plugin/dra/claim_record.h"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ namespace vfrail::plugin {
 struct OfferedUnit {
   PublishedPool pool;
   std::string unit;
+  uint32_t step = 0;  // as SliceDevice::step
 };
 struct OfferedUnits {
   std::vector<PublishedPool> pools;
@@ -34,6 +36,7 @@ struct PreparedDevice {
   std::string device;
   // The first device of a request has the claim's own spec before its own.
   std::vector<std::string> cdi_ids;
+  std::string share = {};  // of a device that pods share: which share it is
   bool operator==(const PreparedDevice&) const = default;
 };
 
@@ -41,8 +44,8 @@ struct PreparedDevice {
 std::string claim_cdi_id(const std::string& uid, const std::string& request);
 
 // Idempotent, as prepare_for() is. An error of a claim that was not prepared before has changed nothing.
-// Errc::busy if a device is prepared for another claim. A claim of which nothing is ours needs nothing, not
-// even a record. One call at a time for a claim.
+// Errc::busy if a device that pods do not share is prepared for another claim. A claim of which nothing is
+// ours needs nothing, not even a record. One call at a time for a claim.
 Result<std::vector<PreparedDevice>> prepare_claim(const Claim& claim, const OfferedUnits& offered,
                                                   const AllocatePlaces& places);
 // Another claim that one of its devices is prepared for.

@@ -1,5 +1,6 @@
 #include "plugin/publish/node_labels.h"
 
+#include "common/rfc3339.h"
 #include "plugin/device/prefer/distance.h"
 
 #include <algorithm>
@@ -85,21 +86,6 @@ void add_node(NodeLabels& out, const std::vector<PublishedPool>& pools) {
 }
 
 std::string line_of(const NodeLabel& label) { return label.name + "=" + label.value + "\n"; }
-
-// In UTC. Not with gmtime_r() and strftime(): they read the time zone's file for UTC, too.
-std::string rfc3339(std::chrono::system_clock::time_point time) {
-  using std::chrono::floor;
-  const auto seconds = floor<std::chrono::seconds>(time);
-  const auto midnight = floor<std::chrono::days>(seconds);
-  const std::chrono::year_month_day date(midnight);
-  const std::chrono::hh_mm_ss clock(seconds - midnight);
-  char out[48];
-  snprintf(out, sizeof out, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
-           static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-           static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
-           static_cast<int>(clock.seconds().count()));
-  return out;
-}
 
 }  // namespace
 

@@ -39,6 +39,8 @@ class Publisher {
 
   // Begins to find out which devices containers have; at most one question at a time. False: it never knows.
   virtual bool ask_in_use(Time now) = 0;
+  // Whether it waits for what containers have, to be asked for now.
+  virtual bool needs_in_use(Time) { return false; }
   struct Answer {
     Result<DevicesInUse> in_use;
     Time asked;

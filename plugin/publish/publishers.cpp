@@ -48,6 +48,12 @@ void Publishers::ask_in_use(Time now) {
   }
 }
 
+bool Publishers::needs_in_use(Time now) {
+  bool needed = false;
+  for (Publisher* one : all_) needed = one->needs_in_use(now) || needed;
+  return needed;
+}
+
 std::optional<Publisher::Answer> Publishers::take_answer() {
   std::erase_if(asked_, [&](Publisher* one) {
     auto answer = one->take_answer();

@@ -23,6 +23,7 @@ class Publishers {
   Time run_due(Time now);
   // Nothing is asked while an answer is missing.
   void ask_in_use(Time now);
+  bool needs_in_use(Time now);
   // The devices in use of all of them; an error if one has failed.
   std::optional<Publisher::Answer> take_answer();
   void complete(DevicesInUse& in_use);

@@ -93,6 +93,7 @@ Daemon::Time Daemon::work() {
   // Periodically, too: inotify(7) can drop events, and a file on a network file system raises none.
   if (config_.due(now) || now >= std::min(rescan_at_, reload_at_)) reload();
   if (const auto changed = due(now)) scan_node(*changed);
+  if (publishers_.needs_in_use(now)) advertised_.ask_by(now);
   if (now >= advertised_.ask_at()) {
     advertised_.asked(now);
     publishers_.ask_in_use(now);

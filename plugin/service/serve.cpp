@@ -12,6 +12,7 @@
 #include "plugin/device/config/formats/source.h"
 #include "plugin/device/inventory/host_kernel.h"
 #include "plugin/dra/agent_client.h"
+#include "plugin/dra/shared_switch.h"
 #include "plugin/observe/events/folder_events.h"
 #include "plugin/observe/events/kernel_events.h"
 #include "plugin/observe/link_up.h"
@@ -21,6 +22,7 @@
 #include "plugin/service/daemon.h"
 #include "plugin/service/dra/dra_publisher.h"
 #include "plugin/service/dra/offer_publisher.h"
+#include "plugin/service/dra/status_publisher.h"
 #include "plugin/service/kubelet/kubelet.h"
 #include "plugin/service/kubelet/kubelet_publisher.h"
 #include "plugin/service/last_resort.h"
@@ -249,20 +251,29 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
 struct DraFrontEnd {
   DraFrontEnd(const ServeOptions& options, const AllocatePlaces& places, Log& log)
       : agent(options.dra_socket),
-        offer({.offer = {.driver = options.dra_driver, .for_dranet = options.dra_for_dranet},
+        shared(options.run_dir, log),
+        offer({.offer = {.driver = options.dra_driver,
+                         .for_dranet = options.dra_for_dranet,
+                         .lanes = options.dra_lanes},
                .socket = options.dra_socket,
-               .run_dir = options.run_dir},
-              log),
+               .run_dir = options.run_dir,
+               .sys = places.sys},
+              shared, log),
         claims({.kubelet_root = options.kubelet_root,
                 .driver = options.dra_driver,
                 .instance = options.dra_instance,
                 .places = places,
+                .by_claims = [this](const ResourceConfig& one) { return shared.by_claims(one); },
+                .lanes = options.dra_lanes,
                 .node_pool = [this] { return offer.node_pool(); }},
-               agent, log) {}
+               agent, log),
+        statuses({.driver = options.dra_driver, .places = places}, agent, log) {}
 
   AgentClient agent;
+  SharedSwitch shared;
   OfferPublisher offer;
   DraPublisher claims;
+  StatusPublisher statuses;
 };
 
 // A container gets the devices of a claim by CDI alone: kubelet passes on nothing else.
@@ -317,20 +328,22 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
       log.info("what was written for the pod of a device is removed, no container has it", {{"device", id}});
     return done->ask_at;
   };
-  const bool by_claims = !options.dra_socket.empty();
+  std::optional<DraFrontEnd> dra;
+  // Else a pod can get a share by the device plugin, and then no pool goes by claims because it once did.
+  if (options.dra_socket.empty()) TRY(forget_shared_ways(options.run_dir));
+  if (!options.dra_socket.empty()) dra.emplace(options, places, log);
   KubeletPublisher kubelet(
       {.kubelet_root = options.kubelet_root,
        .registration = setup.registration,
        .places = places,
        .counters = &counters,
-       .serves = [by_claims](const ResourceConfig& one) { return !by_claims || !goes_by_claims(one); }},
+       .serves = [&dra](const ResourceConfig& one) { return !dra || !dra->shared.by_claims(one); }},
       log);
   std::vector<Publisher*> publishers{&kubelet};
-  std::optional<DraFrontEnd> dra;
-  if (by_claims) {
-    dra.emplace(options, places, log);
+  if (dra) {
     publishers.push_back(&dra->offer);
     publishers.push_back(&dra->claims);
+    publishers.push_back(&dra->statuses);
   }
   FeatureFile labels({.folder = options.nfd_features, .sys = sys}, log);
   if (!options.nfd_features.empty()) publishers.push_back(&labels);

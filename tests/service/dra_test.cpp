@@ -2,6 +2,7 @@
 #include "common/container/cdi_spec.h"
 #include "common/node/attachments.h"
 #include "plugin/device/allocate/prepared_record.h"
+#include "plugin/dra/slice_devices.h"
 #include "plugin/service/dra/dra_apis.h"
 #include "plugin/service/dra/dra_publisher.h"
 #include "proto/pluginregistration_v1.grpc.pb.h"
@@ -49,12 +50,14 @@ class FakeApi final : public ApiAgent {
                      .set("pool", "node-1")
                      .set("device", "gpu-4"));
     for (const ClaimedRequest& request : requests) {
-      for (const std::string& device : request.devices)
-        results.push(Json::object()
-                         .set("request", request.name)
-                         .set("driver", "vfrail.io")
-                         .set("pool", "node-1")
-                         .set("device", device));
+      for (const std::string& device : request.devices) {
+        Json result = Json::object();
+        result.set("request", request.name).set("driver", "vfrail.io").set("pool", "node-1");
+        result.set("device", device);
+        const auto share = request.shares.find(device);
+        if (share != request.shares.end()) result.set("shareID", share->second);
+        results.push(std::move(result));
+      }
     }
     Json pods = Json::array();
     pods.push(Json::object().set("resource", "pods").set("name", "trainer-0").set("uid", "77"));
@@ -111,6 +114,15 @@ struct DraNode {
             .health_interval = std::chrono::milliseconds{50}};
   }
 
+  // Its devices are shared now, as rdma/hca.
+  void share(UnitKind unit) {
+    publisher.reset();
+    pool.config.prefix = "rdma";
+    pool.config.name = "hca";
+    pool.config.unit = unit;
+    pool.config.units = 500;
+    start();
+  }
   void start() {
     publisher = std::make_unique<DraPublisher>(options(), api, log);
     REQUIRE(publisher->start([] {}));
@@ -398,6 +410,132 @@ TEST_CASE("two requests of a claim have an environment of their own") {
   CHECK(env("right") == "0000:41:10.0,0000:41:10.2");
 }
 
+namespace {
+
+std::vector<ClaimedRequest> shares_of(const Texts& requests, const std::string& uid) {
+  std::vector<ClaimedRequest> out;
+  for (const std::string& request : requests)
+    out.push_back({request, {"rdma-hca-shared"}, {{"rdma-hca-shared", uid + "-" + request}}});
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("shares of a device are prepared for many claims, and released one by one") {
+  DraNode dra;
+  dra.share(UnitKind::shared);
+  Texts uids;
+  for (int i = 0; i < 20; ++i) {
+    uids.push_back("pod-" + std::to_string(i));
+    dra.api.put(uids.back(), shares_of({"hca"}, uids.back()));
+  }
+  const auto all = dra.prepare(uids);
+  for (const std::string& uid : uids) {
+    const auto& claim = all.claims().at(uid);
+    CHECK(claim.error().empty());
+    REQUIRE(claim.devices_size() == 1);
+    CHECK(claim.devices(0).share_id() == uid + "-hca");
+    CHECK(claim.devices(0).device_name() == "rdma-hca-shared");
+    // What the device plugin gives for one unit: every device of the pool.
+    CHECK(claim.devices(0).cdi_device_ids_size() == 8);
+    CHECK(claim.devices(0).cdi_device_ids(0) == "nvidia.com/net-rdma=rdma:hca:0000:21:10.0");
+  }
+  const Texts specs = dra.specs();
+  CHECK(specs.size() == 8);
+  CHECK(dra.unprepare("pod-3").empty());
+  CHECK(dra.specs() == specs);
+  CHECK(list_claims(dra.node.run_dir())->size() == 19);
+  CHECK(dra.prepare({"pod-4"}).claims().at("pod-4").SerializeAsString() ==
+        all.claims().at("pod-4").SerializeAsString());
+}
+
+TEST_CASE("two containers that ask for a share each have one each, of the same device") {
+  DraNode dra;
+  dra.share(UnitKind::shared);
+  dra.api.put(kUid, shares_of({"container-0-request-0", "container-1-request-0"}, kUid));
+  const auto response = dra.prepare({kUid});
+  const auto& claim = response.claims().at(kUid);
+  CHECK(claim.error().empty());
+  REQUIRE(claim.devices_size() == 2);
+  for (const auto& device : claim.devices()) {
+    CHECK(device.share_id() == kUid + "-" + device.request_names(0));
+    CHECK(device.cdi_device_ids_size() == 8);
+  }
+  // v1beta1 has no field for shares.
+  const auto older = dra.prepare<DraV1Beta1>({kUid});
+  CHECK(older.claims().at(kUid).devices_size() == 2);
+}
+
+TEST_CASE("a pool whose units are one device each gives that device, with its variable") {
+  DraNode dra;
+  dra.share(UnitKind::shared_one);
+  const std::string device = "rdma-hca-0000-41-10-0";
+  dra.api.put(kUid, {{"hca", {device}, {{device, "s-1"}}}});
+  const auto response = dra.prepare({kUid});
+  const auto& claim = response.claims().at(kUid);
+  CHECK(claim.error().empty());
+  REQUIRE(claim.devices_size() == 1);
+  REQUIRE(claim.devices(0).cdi_device_ids_size() == 2);
+  CHECK(claim.devices(0).cdi_device_ids(0) == "vfrail.io/claim=" + kUid + "-hca");
+  CHECK(claim.devices(0).cdi_device_ids(1) == "nvidia.com/net-rdma=rdma:hca:0000:41:10.0");
+}
+
+TEST_CASE("a shared device that was allocated as a whole is refused, with the feature gate") {
+  DraNode dra;
+  dra.share(UnitKind::shared);
+  dra.api.put(kUid, {{"hca", {"rdma-hca-shared"}}});
+  CHECK(has(dra.refusal(), "no share of it (shareID)"));
+  CHECK(has(dra.refusal(), "DRAConsumableCapacity"));
+  CHECK(list_claims(dra.node.run_dir())->empty());
+}
+
+TEST_CASE("shares are prepared again from their records, where the node has new device numbers") {
+  DraNode dra;
+  dra.share(UnitKind::shared);
+  dra.api.put(kUid, shares_of({"hca"}, kUid));
+  const auto first = dra.prepare({kUid});
+  dra.publisher.reset();
+  fs::remove_all(dra.node.cdi_dir());
+  fs::create_directories(dra.node.cdi_dir());
+  dra.start();
+  REQUIRE(eventually([&] { return dra.specs().size() == 8; }));
+  CHECK(dra.prepare({kUid}).SerializeAsString() == first.SerializeAsString());
+}
+
+TEST_CASE("two hundred claims at once are all prepared and released, each by a call of its own", "[sweep]") {
+  DraNode dra;
+  dra.share(UnitKind::shared);
+  Texts uids;
+  for (int i = 0; i < 200; ++i) {
+    uids.push_back("pod-" + std::to_string(i));
+    dra.api.put(uids.back(), shares_of({"hca"}, uids.back()));
+  }
+  std::atomic<int> prepared = 0;
+  std::atomic<int> released = 0;
+  const auto call = [&](const std::string& uid) {
+    DraV1::PrepareRequest request;
+    request.add_claims()->set_uid(uid);
+    DraV1::PrepareResponse response;
+    grpc::ClientContext context;
+    const auto stub = DraV1::Service::NewStub(dra.channel(dra.plugin_socket()));
+    if (!stub->NodePrepareResources(&context, request, &response).ok()) return;
+    if (response.claims().at(uid).error().empty()) ++prepared;
+    DraV1::UnprepareRequest undo;
+    undo.add_claims()->set_uid(uid);
+    DraV1::UnprepareResponse undone;
+    grpc::ClientContext again;
+    if (!stub->NodeUnprepareResources(&again, undo, &undone).ok()) return;
+    if (undone.claims().at(uid).error().empty()) ++released;
+  };
+  std::vector<std::thread> callers;
+  for (const std::string& uid : uids) callers.emplace_back([&, uid] { call(uid); });
+  for (std::thread& caller : callers) caller.join();
+  CHECK(prepared == 200);
+  CHECK(released == 200);
+  CHECK(list_claims(dra.node.run_dir())->empty());
+  CHECK(dra.specs().size() == 8);  // of the devices, which stay in the host
+}
+
 TEST_CASE("two hundred claims at once are each answered, in one call and in as many") {
   DraNode dra;
   const auto answers = [](const auto& response, const std::string& uid) {
@@ -406,7 +544,7 @@ TEST_CASE("two hundred claims at once are each answered, in one call and in as m
   };
   Texts names;
   const PublishedPool published(dra.pool);
-  for (const Unit& unit : published.units()) names.push_back(device_name(dra.pool, unit));
+  for (const SliceDevice& device : slice_devices(published, 1)) names.push_back(device.name);
   // Of eight devices: those that are taken are refused.
   Texts uids;
   for (int i = 0; i < 200; ++i) {

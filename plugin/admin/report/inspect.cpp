@@ -1,5 +1,6 @@
 #include "plugin/admin/report/inspect.h"
 
+#include "common/container/allocated_nodes.h"
 #include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/text.h"
@@ -15,6 +16,7 @@
 #include "plugin/device/match/shared_links.h"
 #include "plugin/device/match/units.h"
 #include "plugin/documents/yaml_text.h"
+#include "plugin/dra/shared_switch.h"
 
 #include <filesystem>
 #include <iostream>
@@ -102,6 +104,9 @@ Result<> read_facts(const InspectOptions& options, const AskKubelet& ask_kubelet
   facts.pods = find_pods({options.root, options.kubelet_root, ask_kubelet}, facts.pools, facts.inventory,
                          facts.warnings);
   find_warnings(options.root, facts);
+  if (is_live(options.root) && !facts.pools.pools.empty()) {
+    for (Warning& note : shared_pool_notes(kRunFolder)) facts.warnings.push_back(std::move(note));
+  }
   if (options.explain)
     facts.traces = trace_selection(facts.config.value_or(Config()), facts.inventory, facts.pools);
   return {};

@@ -127,7 +127,8 @@ Result<AllocatedPart> allocate_part(const UnitsOfPool& wanted, const AllocatePla
     return Error{Errc::invalid, 0, resource + ": the request of a container has no device"};
   std::vector<const Unit*> units;
   for (const std::string& id : wanted.units) {
-    if (!asked.units.emplace(resource, id).second)
+    // Containers of one request may share: what they get is the same.
+    if (!asked.units.emplace(resource, id).second && !shares(pool->config))
       return Error{Errc::invalid, 0, resource + ": device '" + id + "' is requested twice"};
     units.push_back(pool.find_unit(id));
     if (units.back() == nullptr)

@@ -2,6 +2,7 @@
 
 #include "common/errors/error_id.h"
 #include "common/files.h"
+#include "plugin/dra/slice_devices.h"
 
 #include <algorithm>
 #include <mutex>
@@ -16,14 +17,14 @@ constexpr unsigned kFolderMode = 0750;
 // kubelet may start all pods of a node at once, each with a call.
 constexpr int kMostCalls = 512;
 
-// All units of the pools that go by claims, also one that is not offered now: a pod may have it.
-OfferedUnits find_offered(const std::vector<PublishedPool>& pools) {
+// All devices, also one that is not offered now: a pod may have it. So does a claim that was allocated before
+// its shared pool returned to the device plugin.
+OfferedUnits find_offered(const std::vector<PublishedPool>& pools, uint32_t lanes) {
   OfferedUnits out;
   for (const PublishedPool& pool : pools) {
-    if (!goes_by_claims(pool->config)) continue;
     out.pools.push_back(pool);
-    for (const Unit& unit : pool.units())
-      out.by_name.emplace(device_name(*pool, unit), OfferedUnit{pool, unit.id});
+    for (const SliceDevice& device : slice_devices(pool, lanes))
+      out.by_name.emplace(device.name, OfferedUnit{pool, device.unit->id, device.step});
   }
   return out;
 }
@@ -107,7 +108,7 @@ void DraPublisher::read() {
 }
 
 bool DraPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
-  auto offered = std::make_shared<const OfferedUnits>(find_offered(pools));
+  auto offered = std::make_shared<const OfferedUnits>(find_offered(pools, options_.lanes));
   pools_ = offered->pools;
   work_.publish(offered);
   if (!std::exchange(ready_, true)) {
@@ -202,9 +203,11 @@ std::vector<ResourceStatus> DraPublisher::status() const {
   if (servers_) trouble = servers_->plugin.trouble();
   if (servers_ && trouble.empty()) trouble = servers_->registration.trouble();
   if (trouble.empty()) trouble = refusal_;
-  for (const PublishedPool& pool : pools_)
+  for (const PublishedPool& pool : pools_) {
+    if (options_.by_claims && !options_.by_claims(pool->config)) continue;
     out.push_back(
         {.pool = pool, .serving = serving, .registered = serving && registered_, .trouble = trouble});
+  }
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "plugin/service/kubelet/grpc_library.h"
 #include "plugin/service/kubelet/kubelet.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,9 @@ class DraPublisher final : public Publisher {
     std::string driver = kDraDriver;
     std::string instance = {};  // uid of the pod that this runs in; empty: the only one on the node
     AllocatePlaces places;      // with the CDI folder, and with vfrail-cni's records
+    // Which resources go by claims, which may change; empty: all.
+    std::function<bool(const ResourceConfig&)> by_claims = {};
+    uint32_t lanes = 1;  // of a shared device, as OfferOptions has them
     // The name of this node's pool, as vfrail-kube has answered it; empty: not yet. Called on any thread.
     std::function<std::string()> node_pool;
     // The whole list is sent so often even if nothing has changed; kubelet forgets it after 30 s.
@@ -69,8 +73,8 @@ class DraPublisher final : public Publisher {
   ClaimWorkers workers_;
   std::unique_ptr<Servers> servers_;  // from start() on
   std::vector<FolderWatch> watches_;
-  std::vector<PublishedPool> pools_;  // those that go by DRA
-  bool ready_ = false;                // there were pools
+  std::vector<PublishedPool> pools_;
+  bool ready_ = false;  // there were pools
   bool registered_ = false;
   std::string refusal_;  // kubelet's last
   HealthList health_;    // sent last

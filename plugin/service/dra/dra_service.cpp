@@ -71,6 +71,10 @@ void write_answer(const std::string& uid, const Result<std::vector<PreparedDevic
     out.set_pool_name(device.node_pool);
     out.set_device_name(device.device);
     for (const std::string& id : device.cdi_ids) out.add_cdi_device_ids(id);
+    // v1beta1 has no shares.
+    if constexpr (requires { out.set_share_id(device.share); }) {
+      if (!device.share.empty()) out.set_share_id(device.share);
+    }
   }
 }
 

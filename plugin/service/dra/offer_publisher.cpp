@@ -7,26 +7,70 @@
 
 namespace vfrail::plugin {
 
-Result<> OfferPublisher::start(std::function<void()>) {
-  link_.start();
+Result<> OfferPublisher::start(std::function<void()> wake) {
+  link_.start(std::move(wake));
   return {};
 }
 
 bool OfferPublisher::follow(const std::vector<PublishedPool>& pools, Time) {
-  pools_.clear();
-  for (const PublishedPool& pool : pools) {
-    if (goes_by_claims(pool->config)) pools_.push_back(pool);
-  }
+  pools_ = pools;
   // Before kubelet's first answer a device that a pod of the device plugin has cannot be known from a free
   // one.
-  if (knows_held_) send();
+  if (!knows_held_) return false;
+  move_shared(nullptr);
+  send();
   return false;
 }
 
+Publisher::Time OfferPublisher::run_due(Time now) {
+  if (knows_held_ && sharing() != sharing_) {
+    ask_at_ = {};
+    read_claims();
+    // The other publishers may have had their turn.
+    if (move_shared(nullptr)) return now;
+  }
+  return shared_.is_waiting() ? ask_at_ : Time::max();
+}
+
+bool OfferPublisher::needs_in_use(Time now) {
+  if (!shared_.is_waiting() || now < ask_at_) return false;
+  ask_at_ = now + options_.ask_interval;
+  return true;
+}
+
+Sharing OfferPublisher::sharing() const {
+  const OfferLink::State state = link_.state();
+  if (state.sharing) return Sharing::kept;
+  // What is published has been tried out before.
+  return state.published ? Sharing::dropped : Sharing::unknown;
+}
+
+bool OfferPublisher::move_shared(const DevicesInUse* held) {
+  sharing_ = sharing();
+  const bool moved = shared_.follow(pools_, sharing_, held, claims_);
+  if (moved) send();
+  return moved;
+}
+
+void OfferPublisher::read_claims() {
+  auto records = read_claim_records(options_.run_dir);
+  if (!records && records.error().text != complaint_)
+    log_.warning("which claims are prepared is not known",
+                 {{"reason", records.error().text}, {"id", records.error().id_text()}});
+  complaint_ = records ? std::string() : records.error().text;
+  if (records) claims_ = *std::move(records);
+}
+
 void OfferPublisher::send() {
+  std::vector<PublishedPool> offered;
   std::vector<std::string> resources;
-  for (const PublishedPool& pool : pools_) resources.push_back(pool->resource());
-  link_.put(resources, make_offer(pools_, held_, options_.offer, names_));
+  for (const PublishedPool& pool : pools_) {
+    if (!shared_.by_claims(pool->config)) continue;
+    offered.push_back(pool);
+    resources.push_back(pool->resource());
+  }
+  read_port_details(options_.sys, offered, ports_);
+  link_.put(resources, make_offer(offered, held_, options_.offer, names_, ports_));
 }
 
 void OfferPublisher::complete(DevicesInUse& in_use) {
@@ -35,14 +79,12 @@ void OfferPublisher::complete(DevicesInUse& in_use) {
     const auto at = in_use.resources.find(pool->resource());
     if (at != in_use.resources.end()) held.resources.insert(*at);
   }
-  const bool changed = held.resources != held_.resources || !std::exchange(knows_held_, true);
+  const bool is_first = !std::exchange(knows_held_, true);
+  const bool changed = is_first || held.resources != held_.resources;
   held_ = std::move(held);
-  const auto records = read_claim_records(options_.run_dir);
-  if (records) resolve_claims(*records, in_use);
-  if (!records && records.error().text != complaint_)
-    log_.warning("which claims are prepared is not known",
-                 {{"reason", records.error().text}, {"id", records.error().id_text()}});
-  complaint_ = records ? std::string() : records.error().text;
+  read_claims();
+  if (complaint_.empty()) resolve_claims(claims_, in_use);
+  move_shared(&held_);
   if (changed) send();
 }
 

@@ -1,12 +1,15 @@
 // OfferPublisher: the pools as devices for the scheduler: what of them is free for claims goes to
-// vfrail-kube, which publishes it as ResourceSlices. Prepares nothing, which DraPublisher does for kubelet.
+// vfrail-kube, which publishes it as ResourceSlices; decides by SharedSwitch which shared pools do. Prepares
+// nothing, which DraPublisher does for kubelet.
 #pragma once
 
 #include "common/log.h"
 #include "plugin/dra/offer.h"
 #include "plugin/dra/offer_link.h"
+#include "plugin/dra/shared_switch.h"
 #include "plugin/publish/publisher.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -18,19 +21,26 @@ class OfferPublisher final : public Publisher {
     OfferOptions offer;
     std::string socket;   // of vfrail-kube
     std::string run_dir;  // with the records of claims
+    SysRoot sys{"/"};
+    // How often the agent is given the offer even if nothing has changed.
+    std::chrono::milliseconds repeat{10'000};
+    // How often kubelet is asked whether the pods have ended for which a shared pool waits.
+    std::chrono::milliseconds ask_interval{15'000};
   };
 
-  // `log` outlives it.
-  OfferPublisher(const Options& options, Log& log)
+  // `shared` and `log` outlive it.
+  OfferPublisher(const Options& options, SharedSwitch& shared, Log& log)
       : options_(options),
-        link_({.socket = options.socket, .driver = options.offer.driver}, log),
+        shared_(shared),
+        link_({.socket = options.socket, .driver = options.offer.driver, .repeat = options.repeat}, log),
         log_(log) {}
 
   Result<> start(std::function<void()> wake) override;
   bool follow(const std::vector<PublishedPool>& pools, Time now) override;
-  Time run_due(Time) override { return Time::max(); }
+  Time run_due(Time now) override;
   // kubelet knows, and DraPublisher's records say what the names of claims mean.
   bool ask_in_use(Time) override { return false; }
+  bool needs_in_use(Time now) override;
   std::optional<Answer> take_answer() override { return std::nullopt; }
   // Devices of our claims count as their resources'. What kubelet has under a resource already is of its
   // device plugin, and not offered until that pod has ended.
@@ -43,15 +53,26 @@ class OfferPublisher final : public Publisher {
   std::string node_pool() const { return link_.state().node; }
 
  private:
+  Sharing sharing() const;
+  // `held` is null where kubelet's last answer is too old to move a pool by: a pod may have got a share
+  // since.
+  // True: one has moved.
+  bool move_shared(const DevicesInUse* held);
+  void read_claims();
   void send();
 
   const Options options_;
+  SharedSwitch& shared_;
   OfferLink link_;
   Log& log_;
-  std::vector<PublishedPool> pools_;  // those that go by claims
+  std::vector<PublishedPool> pools_;  // all
   DevicesInUse held_;                 // by the device plugin
   bool knows_held_ = false;
+  std::vector<ClaimRecord> claims_;
+  Sharing sharing_ = Sharing::unknown;  // by which was decided last
+  Time ask_at_{};                       // while a shared pool waits for the end of pods
   KnownNames names_;
+  PortsByFunction ports_;
   std::string complaint_;
 };
 

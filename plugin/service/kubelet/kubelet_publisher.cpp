@@ -6,6 +6,16 @@
 
 namespace vfrail::plugin {
 
+namespace {
+
+std::vector<std::string> names_of(const std::vector<PublishedPool>& pools) {
+  std::vector<std::string> out;
+  for (const PublishedPool& pool : pools) out.push_back(pool->resource());
+  return out;
+}
+
+}  // namespace
+
 // What gRPC threads post for the owner thread. Shared with their callbacks, which can outlive the publisher
 // by a moment.
 class KubeletPublisher::Mailbox {
@@ -91,15 +101,25 @@ void KubeletPublisher::take_registrations(Time now) {
 bool KubeletPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
   take_registrations(now);
   if (!options_.serves) return resources_.follow(pools, now);
-  std::vector<PublishedPool> served;
-  for (const PublishedPool& pool : pools) {
-    if (options_.serves(pool->config)) served.push_back(pool);
+  pools_ = pools;
+  const std::vector<PublishedPool> present = served();
+  served_ = names_of(present);
+  return resources_.follow(present, now);
+}
+
+std::vector<PublishedPool> KubeletPublisher::served() const {
+  std::vector<PublishedPool> out;
+  for (const PublishedPool& pool : pools_) {
+    if (options_.serves(pool->config)) out.push_back(pool);
   }
-  return resources_.follow(served, now);
+  return out;
 }
 
 Publisher::Time KubeletPublisher::run_due(Time now) {
   take_registrations(now);
+  // A shared pool goes another way: kubelet gives none of it any more, or again.
+  if (options_.serves && !pools_.empty() && names_of(served()) != served_)
+    follow(std::vector<PublishedPool>(pools_), now);
   const Time next = resources_.run_due(now);
   const auto overdue_at = asking_ ? asking_->cancel_overdue(now) : std::nullopt;
   return overdue_at ? std::min(next, *overdue_at) : next;

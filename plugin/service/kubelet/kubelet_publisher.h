@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfrail::plugin {
 
@@ -25,7 +26,7 @@ class KubeletPublisher final : public Publisher {
     std::chrono::milliseconds stream_patience{3000};
     // How long an Allocate waits for a device to return from the pod before, which was deleted by force.
     std::chrono::milliseconds return_patience{10'000};
-    // The resources that kubelet is to get; empty: all.
+    // The resources that kubelet is to get, which may change; empty: all.
     std::function<bool(const ResourceConfig&)> serves = {};
   };
 
@@ -46,12 +47,15 @@ class KubeletPublisher final : public Publisher {
   class Mailbox;
 
   void take_registrations(Time now);
+  std::vector<PublishedPool> served() const;
 
   const GrpcLibrary grpc_;
   const Options options_;
   Log& log_;
   const std::shared_ptr<Mailbox> mailbox_;
   Resources resources_;
+  std::vector<PublishedPool> pools_;
+  std::vector<std::string> served_;  // resources
   std::optional<FolderWatch> watch_;
   std::unique_ptr<PodResourcesCall> asking_;
   Time asked_at_{};  // when that request was sent

@@ -42,6 +42,10 @@ TEST_CASE("serve reads a claim, and one that is gone is no error") {
   const auto gone = client.claim({"default", "other", "c-9"});
   REQUIRE(gone);
   CHECK_FALSE(*gone);
+  // Its status is not tried again.
+  const auto written = client.set_status({"default", "other", "c-9"}, Json::array());
+  REQUIRE_FALSE(written);
+  CHECK(written.error().code == Errc::not_found);
 }
 
 TEST_CASE("serve without vfrail-kube says where it was expected") {

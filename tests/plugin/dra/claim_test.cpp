@@ -82,6 +82,33 @@ TEST_CASE("a claim with nothing of ours has no requests, and is refused for noth
   CHECK(out->requests.empty());
 }
 
+TEST_CASE("shares are read with their ids, and their claim may be of several pods and named directly") {
+  ClaimJson claim;
+  claim.annotations = "{}";
+  claim.reserved = R"([{"resource":"pods","name":"a","uid":"1"},{"resource":"pods","name":"b","uid":"2"}])";
+  const std::string share =
+      R"({"request":"hca","driver":"vfrail.io","pool":"node-1","device":"h","shareID":"s-1"})";
+  claim.results = "[" + share + "]";
+  const auto out = claim.read();
+  REQUIRE(out);
+  CHECK(out->requests == std::vector<ClaimedRequest>{{"hca", {"h"}, {{"h", "s-1"}}}});
+  CHECK(out->pod == ClaimingPod{"a", "1"});
+  // With a device that one pod alone can have the rules of those hold.
+  claim.results =
+      "[" + share + R"(,{"request":"nic","driver":"vfrail.io","pool":"node-1","device":"0000-98-02-1"}])";
+  CHECK(says(claim.refusal(), "the pod refers to the claim directly"));
+}
+
+TEST_CASE("a record of shares is read as it was written") {
+  const test::TempDir folder;
+  ClaimRecord record{.claim = kName, .pod = {"a", "1"}, .node_pool = "node-1", .requests = {}};
+  record.requests = {{"hca", {{"rdma-hca-shared", "rdma/hca", "0", "s-1", 4}}}};
+  REQUIRE(write_claim(folder.path(), record));
+  const auto read = read_claim_record(folder.path(), kName.uid);
+  REQUIRE(read);
+  CHECK(**read == record);
+}
+
 TEST_CASE("a claim that cannot be prepared is refused with cause and remedy") {
   ClaimJson claim;
   SECTION("not allocated") {

@@ -50,3 +50,24 @@ TEST_CASE("a claim that is prepared and whose pod does not run yet has nothing i
   resolve_claims({record_of("nics", "nvidia.com/hostdev", "0000:3b:02.1")}, in_use);
   CHECK(in_use.resources.empty());
 }
+
+TEST_CASE("each share of a claim counts as one unit of its pool, none twice") {
+  DevicesInUse in_use;
+  std::vector<ClaimRecord> records;
+  for (const std::string claim : {"a", "b"}) {
+    in_use.resources["claim default/" + claim]["0000:3b:00.0"] = {"default", "pod-" + claim, "app"};
+    ClaimRecord record;
+    record.claim = {"default", claim, "uid-of-" + claim};
+    record.requests = {{"left", {{"hca", "rdma/hca", "1", claim + "-left", 4}}},
+                       {"right", {{"hca", "rdma/hca", "1", claim + "-right", 4}}}};
+    records.push_back(record);
+  }
+  in_use.resources["rdma/hca"]["5"] = {"default", "by-kubelet", "app"};
+  resolve_claims(records, in_use);
+  CHECK(in_use.resources.size() == 1);
+  CHECK(in_use.count("rdma/hca") == 5);
+  // Each fourth unit stands for the same device.
+  for (const std::string unit : {"1", "5", "9", "13", "17"}) CHECK(in_use.find("rdma/hca", unit) != nullptr);
+  CHECK(in_use.find("rdma/hca", "5")->pod == "by-kubelet");
+  CHECK(in_use.find("rdma/hca", "17")->pod == "pod-b");
+}

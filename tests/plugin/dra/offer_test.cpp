@@ -165,7 +165,7 @@ TEST_CASE("a device that a pod has by the device plugin is not offered, one of a
   CHECK(devices.front().unit == pool.devices[1].id());
 }
 
-TEST_CASE("a bundle is one device, named after its resource, and shared devices are not offered") {
+TEST_CASE("a bundle is one device, named after its resource") {
   Pool pool = vfs_of(Tree("b200").scan());
   pool.config.unit = UnitKind::bundle;
   const auto bundles = offer(pool);
@@ -173,9 +173,125 @@ TEST_CASE("a bundle is one device, named after its resource, and shared devices 
   CHECK(bundles.front().name == "nvidia-com-hostdev-bundle-0");
   CHECK(attribute(bundles.front(), "kind") == R"({"string":"bundle"})");
   CHECK(attribute(bundles.front(), "k8s.cni.cncf.io/deviceID") == R"({"string":"bundle-0"})");
-  pool.config.unit = UnitKind::shared;
-  pool.config.units = 10;
-  CHECK(offer(pool).empty());
+}
+
+namespace {
+
+Pool hcas(UnitKind unit, uint32_t units) {
+  Pool out = vfs_of(Tree("b200").scan());
+  out.devices.resize(2);
+  out.config.prefix = "rdma";
+  out.config.name = "hca_a";
+  out.config.unit = unit;
+  out.config.units = units;
+  return out;
+}
+
+std::string capacity(const OfferedDevice& offered) {
+  const Json* value = offered.device.find("capacity");
+  return value == nullptr ? "missing" : value->text();
+}
+
+}  // namespace
+
+TEST_CASE("what pods share is one device that several claims can have, with a share by default") {
+  const Pool pool = hcas(UnitKind::shared, 500);
+  const auto devices = offer(pool);
+  REQUIRE(devices.size() == 1);
+  CHECK(devices[0].name == "rdma-hca-a-shared");
+  CHECK(devices[0].device.find("allowMultipleAllocations")->text() == "true");
+  CHECK(
+      capacity(devices[0]) ==
+      R"({"shares":{"value":"500","requestPolicy":{"default":"1","validRange":{"min":"1","max":"1","step":"1"}}}})");
+  CHECK(attribute(devices[0], "kind") == R"({"string":"shared"})");
+  CHECK(attribute(devices[0], "k8s.cni.cncf.io/resourceName") == R"({"string":"rdma/hca_a"})");
+  // No CNI plugin may take what the host keeps for a device to move.
+  CHECK(attribute(devices[0], "k8s.cni.cncf.io/deviceID") == R"({"string":"rdma-hca-a-shared"})");
+  CHECK(own_names(devices[0]) == own_names(offer(vfs_of(Tree("b200").scan())).front()));
+  CHECK(offer(vfs_of(Tree("b200").scan())).front().device.find("allowMultipleAllocations") == nullptr);
+}
+
+TEST_CASE("of a pool whose units are one device each every device has its part of the shares") {
+  const Pool pool = hcas(UnitKind::shared_one, 5);
+  const auto devices = offer(pool);
+  REQUIRE(devices.size() == 2);
+  CHECK(devices[0].unit == "0");
+  CHECK(devices[1].unit == "1");
+  CHECK(devices[0].name != devices[1].name);
+  CHECK(devices[0].name.starts_with("rdma-hca-a-0000-"));
+  CHECK(capacity(devices[0]).find(R"("value":"3")") != std::string::npos);
+  CHECK(capacity(devices[1]).find(R"("value":"2")") != std::string::npos);
+}
+
+TEST_CASE("lanes are devices that stand for the same, with the shares of one together") {
+  const auto devices = offer(hcas(UnitKind::shared, 10), {}, {.lanes = 4});
+  CHECK(names_of(devices) ==
+        Names{"rdma-hca-a-shared-0", "rdma-hca-a-shared-1", "rdma-hca-a-shared-2", "rdma-hca-a-shared-3"});
+  std::vector<std::string> shares;
+  for (const OfferedDevice& one : devices)
+    shares.push_back(*one.device.find("capacity")->find("shares")->find("value")->as_text());
+  CHECK(shares == std::vector<std::string>{"3", "3", "2", "2"});
+  CHECK(offer(hcas(UnitKind::shared, 2), {}, {.lanes = 4}).size() == 2);
+}
+
+TEST_CASE("shares that pods have do not change what is offered, a fault of all devices taints it") {
+  Pool pool = hcas(UnitKind::shared, 10);
+  DevicesInUse in_use;
+  in_use.resources["rdma/hca_a"]["0"] = {"default", "a", "app"};
+  CHECK(offer(pool, in_use).front().device == offer(pool).front().device);
+  pool.devices[0].fault = {FaultCode::port_down, "its port is DOWN"};
+  CHECK(offer(pool).front().device.find("taints") == nullptr);
+  pool.devices[1].fault = {FaultCode::port_down, "its port is DOWN"};
+  CHECK(offer(pool).front().device.find("taints") != nullptr);
+}
+
+TEST_CASE("a device has its port's firmware and rate, and a firmware that is no version costs nothing") {
+  const Pool pool = vfs_of(Tree("igb_node").scan());
+  PortsByFunction ports;
+  const auto first = [&] {
+    KnownNames names;
+    return make_offer({PublishedPool(pool)}, {}, {}, names, ports).front();
+  };
+  CHECK(attribute(first(), "firmware") == R"({"string":""})");
+  CHECK(attribute(first(), "firmwareVersion") == R"({"version":"0.0.0"})");
+  CHECK(attribute(first(), "bandwidthGbps") == R"({"int":0})");
+  ports[*pool.devices.front().facts.pf] = {"16.35.0306", 400};
+  CHECK(attribute(first(), "firmware") == R"({"string":"16.35.0306"})");
+  CHECK(attribute(first(), "firmwareVersion") == R"({"version":"16.35.306"})");
+  CHECK(attribute(first(), "bandwidthGbps") == R"({"int":400})");
+  ports[*pool.devices.front().facts.pf] = {"1.2 (beta)", 0};
+  CHECK(attribute(first(), "firmwareVersion") == R"({"version":"0.0.0"})");
+}
+
+TEST_CASE("a firmware is a semantic version if it has three numbers") {
+  CHECK(semantic_version("28.39.1002") == "28.39.1002");
+  CHECK(semantic_version("20.39.0102") == "20.39.102");
+  CHECK(semantic_version("0.0.00") == "0.0.0");
+  for (const std::string bad : {"", "20.39", "1.2.3.4", "1.2.x", "1.2.-3", "1.2.99999999999999999999"})
+    CHECK(semantic_version(bad).empty());
+}
+
+TEST_CASE("what is known of a port stays while a pod has it, and while its link is down") {
+  Tree tree("igb_node");
+  const Pool pool = vfs_of(tree.scan());
+  const std::string pf = pool.devices.front().facts.pf->text();
+  const std::string rdma = "sys/bus/pci/devices/" + pf + "/infiniband/mlx5_77";
+  const auto port = [&](const std::string& state, const std::string& rate) {
+    tree.add(rdma + "/fw_ver = 22.41.1000\n" + rdma + "/ports/1/state = " + state + "\n" + rdma +
+             "/ports/1/rate = " + rate + "\n");
+  };
+  PortsByFunction ports;
+  port("4: ACTIVE", "200 Gb/sec (4X HDR)");
+  read_port_details(tree.sys(), {PublishedPool(pool)}, ports);
+  CHECK(ports.at(*pool.devices.front().facts.pf) == PortDetails{"22.41.1000", 200});
+  port("1: DOWN", "2.5 Gb/sec (1X SDR)");
+  read_port_details(tree.sys(), {PublishedPool(pool)}, ports);
+  CHECK(ports.at(*pool.devices.front().facts.pf) == PortDetails{"22.41.1000", 200});
+  tree.remove(rdma);
+  read_port_details(tree.sys(), {PublishedPool(pool)}, ports);
+  CHECK(ports.at(*pool.devices.front().facts.pf) == PortDetails{"22.41.1000", 200});
+  read_port_details(tree.sys(), {}, ports);
+  CHECK(ports.empty());
 }
 
 TEST_CASE("a name that is too long for Kubernetes keeps what differs") {

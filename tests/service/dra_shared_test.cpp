@@ -1,0 +1,207 @@
+// A shared pool between kubelet's device plugin and claims: a daemon with both front ends, the tests'
+// kubelet, and an agent that answers as vfrail-kube does.
+#include "plugin/service/daemon.h"
+#include "plugin/service/dra/offer_publisher.h"
+#include "plugin/service/kubelet/kubelet_publisher.h"
+#include "tests/kubelet/test_kubelet.h"
+#include "tests/service/support.h"
+#include "tests/support/deadline.h"
+
+#include <atomic>
+#include <mutex>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace vfrail::test {
+using namespace plugin;
+using std::chrono::milliseconds;
+
+namespace {
+
+const std::string kHca = "rdma/hca";
+
+// Answers each PUT /devices, one connection after another.
+class FakeAgent {
+ public:
+  explicit FakeAgent(const std::string& socket) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socket.copy(address.sun_path, sizeof address.sun_path - 1);
+    REQUIRE(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::listen(fd_.get(), 8) == 0);
+    thread_ = std::thread([this] { run(); });
+  }
+  FakeAgent(const FakeAgent&) = delete;
+  FakeAgent& operator=(const FakeAgent&) = delete;
+  ~FakeAgent() {
+    ::shutdown(fd_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+
+  // What it knows of the API server: whether that was reached, and keeps the field.
+  void set(bool published, bool sharing) {
+    const std::lock_guard lock(mutex_);
+    answer_ = std::string(R"({"published":)") + (published ? "true" : "false") +
+              R"(,"reason":"","node":"node-1","slices":1,"sharing":)" + (sharing ? "true" : "false") + "}";
+  }
+  // Whether the last offer has the device.
+  bool has(const std::string& device) const {
+    const std::lock_guard lock(mutex_);
+    return body_.find('"' + device + '"') != std::string::npos;
+  }
+
+ private:
+  void run() {
+    for (;;) {
+      const UniqueFd client(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!client.valid()) return;
+      std::string request;
+      char part[4096];
+      for (ssize_t got = 0; !is_whole(request) && (got = ::read(client.get(), part, sizeof part)) > 0;)
+        request.append(part, static_cast<size_t>(got));
+      const std::lock_guard lock(mutex_);
+      body_ = request.substr(std::min(request.size(), request.find("\r\n\r\n")));
+      const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(answer_.size()) +
+                                 "\r\nConnection: close\r\n\r\n" + answer_;
+      (void)!::write(client.get(), answer.data(), answer.size());
+    }
+  }
+  static bool is_whole(const std::string& request) {
+    const size_t end = request.find("\r\n\r\n");
+    const size_t length = request.find("Content-Length: ");
+    return end != std::string::npos && length < end &&
+           request.size() >= end + 4 + std::strtoull(request.c_str() + length + 16, nullptr, 10);
+  }
+
+  const UniqueFd fd_;
+  mutable std::mutex mutex_;
+  std::string answer_ = R"({"published":false,"reason":"the API server is away","node":"node-1"})";
+  std::string body_;
+  std::thread thread_;
+};
+
+// A VF of nvidia.com/hostdev, and rdma/hca with ten shares.
+std::vector<Pool> pools() {
+  Pool shared = make_pool({"0000:21:10.0"}, "hca");
+  shared.config.prefix = "rdma";
+  shared.config.unit = UnitKind::shared;
+  shared.config.units = 10;
+  return {make_pool({"0000:03:02.1"}), shared};
+}
+
+class Running {
+ public:
+  Running(const TempDir& folder, const std::string& socket)
+      : config_(any_config(folder.path("config.json"))),
+        shared_(folder.path("run"), log_),
+        kubelet_({.kubelet_root = folder.path(),
+                  .registration = Registration::watcher,
+                  .places = {.sys = SysRoot(folder.path()),
+                             .device_info_dir = folder.path("di"),
+                             .run_dir = folder.path("run")},
+                  .stream_patience = milliseconds{50},
+                  .serves = [this](const ResourceConfig& one) { return !shared_.by_claims(one); }},
+                 log_),
+        offer_({.offer = {},
+                .socket = socket,
+                .run_dir = folder.path("run"),
+                .repeat = milliseconds{20},
+                .ask_interval = milliseconds{50}},
+               shared_, log_),
+        daemon_({.publishers = {&kubelet_, &offer_},
+                 .rescan_interval = std::chrono::hours{1},
+                 .cni_state_dir = folder.path("cni"),
+                 .read_pools =
+                     [](const Config&, const Changed&) {
+                       Pools out;
+                       out.pools = pools();
+                       return Result<Pools>(std::move(out));
+                     },
+                 .config = config_},
+                log_) {
+    (void)log_.open_file("/dev/null");
+    thread_ = std::thread([this] { (void)daemon_.run(); });
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    daemon_.stop();
+    thread_.join();
+  }
+
+ private:
+  Log log_;
+  ConfigSource config_;
+  SharedSwitch shared_;
+  KubeletPublisher kubelet_;
+  OfferPublisher offer_;
+  Daemon daemon_;
+  std::thread thread_;
+};
+
+bool is_with_kubelet(const TestKubelet& kubelet) { return kubelet.wait_for(kHca, 10, kDeadline); }
+bool is_away_from_kubelet(const TestKubelet& kubelet) {
+  return kubelet.wait(kDeadline, [](const KubeletNode& node) {
+    const auto at = node.find(kHca);
+    return at == node.end() || at->second.allocatable() == 0;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a shared pool moves from kubelet to claims when the API server is known and no pod has a share") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  FakeAgent agent(folder.path("agent.sock"));
+  DevicesInUse held;
+  held.resources[kHca]["4"] = {"default", "old", "app"};
+  kubelet.pod_resources().set(held);
+  {
+    const Running daemon(folder, folder.path("agent.sock"));
+    // The API server is not reached: with the device plugin, from which the VF goes at once.
+    REQUIRE(is_with_kubelet(kubelet));
+    CHECK(kubelet.node().count("nvidia.com/hostdev") == 0);
+    REQUIRE(eventually([&] { return agent.has("0000-03-02-1"); }));
+    agent.set(true, true);
+    REQUIRE(eventually([&] {
+      const auto notes = shared_pool_notes(folder.path("run"));
+      return notes.size() == 1 && notes.front().text.find("pods have shares") != std::string::npos;
+    }));
+    CHECK_FALSE(agent.has("rdma-hca-shared"));
+    CHECK(kubelet.node().at(kHca).allocatable() == 10);
+    kubelet.pod_resources().set(DevicesInUse());
+    REQUIRE(is_away_from_kubelet(kubelet));
+    REQUIRE(eventually([&] { return agent.has("rdma-hca-shared"); }));
+    agent.set(false, false);  // the agent has started anew, and knows nothing
+    CHECK(is_away_from_kubelet(kubelet));
+  }
+  // Another start finds it with claims, whoever answers.
+  const Running again(folder, folder.path("agent.sock"));
+  REQUIRE(eventually([&] { return agent.has("rdma-hca-shared"); }));
+  CHECK(is_away_from_kubelet(kubelet));
+  // Known not to keep the field: no slice can have the device.
+  agent.set(true, false);
+  CHECK(is_with_kubelet(kubelet));
+  CHECK(eventually([&] { return !agent.has("rdma-hca-shared"); }));
+}
+
+TEST_CASE("where the API server does not keep shared devices their pool stays with kubelet") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  FakeAgent agent(folder.path("agent.sock"));
+  agent.set(true, false);
+  const Running daemon(folder, folder.path("agent.sock"));
+  REQUIRE(is_with_kubelet(kubelet));
+  REQUIRE(eventually([&] {
+    const auto notes = shared_pool_notes(folder.path("run"));
+    return notes.size() == 1 && notes.front().text.find("DRAConsumableCapacity") != std::string::npos;
+  }));
+  CHECK(agent.has("0000-03-02-1"));
+  CHECK_FALSE(agent.has("rdma-hca-shared"));
+}
+
+}  // namespace vfrail::test
