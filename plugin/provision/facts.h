@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfrail::plugin {
@@ -56,6 +57,8 @@ struct PfFacts {
 
 struct ProvisionFacts {
   std::vector<PfFacts> pfs;  // sorted by address
+  // Functions that could not be read, and why: "0000:21:00.0 cannot be read: ...".
+  std::vector<std::pair<PciAddress, std::string>> unread;
   std::optional<RdmaNetnsMode> rdma_netns;
   // Why it is not known which pods have VFs; empty: it is.
   std::string pods_unknown;

@@ -158,6 +158,10 @@ Result<ProvisionFacts> read_provision_facts(const ProvisionSources& sources) {
   ProvisionFacts out;
   out.rdma_netns = sources.inventory.rdma_netns_mode;
   out.pods_unknown = sources.pods_unknown;
+  for (const UnreadDevice& device : sources.inventory.unread) {
+    if (const auto address = PciAddress::parse(device.id))
+      out.unread.emplace_back(*address, device.id + " cannot be read: " + device.reason);
+  }
   auto devlink = sources.host != nullptr ? TRY(Devlink::open()) : std::optional<Devlink>();
   for (const DeviceFacts& function : sources.inventory.functions) {
     if (function.kind != FunctionKind::network || function.is_vf()) continue;

@@ -41,8 +41,12 @@ std::string hint_of(const Error& error) {
 // Of a VF: without it the rest of the PF can be done.
 bool is_of_one_vf(const ProvisionStep& step) { return step.vf.has_value(); }
 
-// An earlier run that was killed can have switched it off.
-bool restores(const ProvisionStep& step) { return step.kind == StepKind::autoprobe && step.number == 1; }
+// The last write of autoprobe makes it what it was.
+bool restores(const std::vector<ProvisionStep>& steps, size_t at) {
+  if (steps[at].kind != StepKind::autoprobe) return false;
+  return std::none_of(steps.begin() + static_cast<std::ptrdiff_t>(at) + 1, steps.end(),
+                      [](const ProvisionStep& step) { return step.kind == StepKind::autoprobe; });
+}
 
 Error failed(Error error) { return std::move(error).with_id(ErrorId::provision_failed); }
 
@@ -197,7 +201,7 @@ PfResult PfRun::run() {
   for (size_t i = 0; i < steps.size(); ++i) {
     const ProvisionStep& step = steps[i];
     const bool forgets = step.kind == StepKind::forget && !keep_record;
-    if (stopped && !restores(step) && !forgets) continue;
+    if (stopped && !restores(steps, i) && !forgets) continue;
     if (keep_record && step.kind == StepKind::forget) continue;
     if (step.kind == StepKind::bind) {
       i = bind_from(i, out) - 1;

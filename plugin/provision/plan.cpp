@@ -133,12 +133,28 @@ void add_eswitch(const VfsEntry& entry, PfPlan& out) {
   out.steps.push_back({.kind = StepKind::eswitch, .text = eswitch_name(*entry.eswitch)});
 }
 
+void add_all(const std::vector<ProvisionStep>& from, PfPlan& out) {
+  out.steps.insert(out.steps.end(), from.begin(), from.end());
+}
+
+bool autoprobe_before(const PfFacts& pf) { return pf.autoprobe_before.value_or(pf.autoprobe); }
+
+void set_autoprobe(bool on, PfPlan& out) {
+  out.steps.push_back({.kind = StepKind::autoprobe, .number = on ? 1U : 0U});
+}
+
+// `autoprobe`: as it is when these steps begin.
+void add_vf_steps(const VfSteps& steps, const PfFacts& pf, bool autoprobe, PfPlan& out) {
+  add_all(steps.before, out);
+  const bool on = autoprobe || !steps.binds.empty();
+  if (on != autoprobe) set_autoprobe(on, out);
+  add_all(steps.binds, out);
+  if (on != autoprobe_before(pf)) set_autoprobe(autoprobe_before(pf), out);
+}
+
 // All VFs anew. With autoprobe off the kernel binds none of them before it has its address.
 void add_making(const VfsEntry& entry, const PfFacts& pf, PfPlan& out) {
-  const bool before = pf.autoprobe_before.value_or(pf.autoprobe);
-  const bool quiet = before && entry.count > 0;
-  if (quiet && !pf.autoprobe_before) out.steps.push_back({.kind = StepKind::record, .number = 1});
-  if (quiet && pf.autoprobe) out.steps.push_back({.kind = StepKind::autoprobe, .number = 0});
+  if (pf.autoprobe && entry.count > 0) set_autoprobe(false, out);
   if (!pf.up && !pf.name.empty() && entry.count > 0) out.steps.push_back({.kind = StepKind::link_up});
   if (pf.num_vfs != 0) out.steps.push_back({.kind = StepKind::num_vfs, .number = 0});
   const bool mode = changes_eswitch(entry, pf);
@@ -148,8 +164,15 @@ void add_making(const VfsEntry& entry, const PfFacts& pf, PfPlan& out) {
     out.steps.push_back({.kind = StepKind::await_vfs, .number = entry.count});
   }
   if (mode && eswitch_after_vfs(entry, pf)) add_eswitch(entry, out);
-  add_new_vfs(entry, pf, out);
-  if (quiet) out.steps.push_back({.kind = StepKind::autoprobe, .number = 1});
+  add_vf_steps(new_vf_steps(entry, pf), pf, pf.autoprobe && entry.count == 0, out);
+}
+
+void add_existing(const VfsEntry& entry, const PfFacts& pf, const std::string& pods_unknown, PfPlan& out) {
+  const VfSteps steps = existing_vf_steps(entry, pf);
+  if (steps.before.empty() && steps.binds.empty()) return;
+  if (pods_unknown.empty()) return add_vf_steps(steps, pf, pf.autoprobe, out);
+  out.obstacles.push_back(
+      {PfOutcome::refused, "VFs of " + pf.address.text() + " are not set or bound: " + pods_unknown});
 }
 
 void add_steps(const VfsEntry& entry, const PfFacts& pf, const std::string& pods_unknown, PfPlan& out) {
@@ -166,16 +189,18 @@ void add_steps(const VfsEntry& entry, const PfFacts& pf, const std::string& pods
   if (other || mode)
     add_making(entry, pf, out);
   else
-    add_existing_vfs(entry, pf, pods_unknown, out);
+    add_existing(entry, pf, pods_unknown, out);
 }
 
-// What a run that was killed has not restored.
-void add_restoring(const PfFacts& pf, PfPlan& out) {
+// Around the steps: what autoprobe was, and what a run that was killed has not restored.
+void add_record(const PfFacts& pf, PfPlan& out) {
   const auto changes = [](const ProvisionStep& step) { return step.kind == StepKind::autoprobe; };
-  const bool restored = std::any_of(out.steps.begin(), out.steps.end(), changes);
-  if (pf.autoprobe_before && !restored && pf.autoprobe != *pf.autoprobe_before)
-    out.steps.push_back({.kind = StepKind::autoprobe, .number = *pf.autoprobe_before ? 1U : 0U});
-  if (pf.autoprobe_before || restored) out.steps.push_back({.kind = StepKind::forget});
+  const bool changed = std::any_of(out.steps.begin(), out.steps.end(), changes);
+  if (changed && !pf.autoprobe_before)
+    out.steps.insert(out.steps.begin(), {.kind = StepKind::record, .number = pf.autoprobe ? 1U : 0U});
+  if (!changed && pf.autoprobe_before && pf.autoprobe != *pf.autoprobe_before)
+    set_autoprobe(*pf.autoprobe_before, out);
+  if (changed || pf.autoprobe_before) out.steps.push_back({.kind = StepKind::forget});
 }
 
 PfPlan plan_pf(const VfsEntry& written, const PfFacts& pf, const std::string& pods_unknown) {
@@ -186,8 +211,22 @@ PfPlan plan_pf(const VfsEntry& written, const PfFacts& pf, const std::string& po
     out.obstacles.push_back(*std::move(found));
   else
     add_steps(entry, pf, pods_unknown, out);
-  if (pf.manager.empty()) add_restoring(pf, out);
+  if (pf.manager.empty()) add_record(pf, out);
   return out;
+}
+
+// A function that cannot be read is no PF that is not there.
+void add_unread(const VfsConfig& config, const ProvisionFacts& facts, std::vector<bool>& used,
+                ProvisionPlan& out) {
+  for (const auto& [address, text] : facts.unread) {
+    for (size_t i = 0; i < config.entries.size(); ++i) {
+      const auto& devices = config.entries[i].devices;
+      if (std::find(devices.begin(), devices.end(), address) == devices.end()) continue;
+      used[i] = true;
+      out.pfs.push_back({address, "", config.entries[i].place, {}, {failed(text)}});
+      break;
+    }
+  }
 }
 
 void warn_of_mode(const VfsConfig& config, const ProvisionFacts& facts, ProvisionPlan& out) {
@@ -212,6 +251,7 @@ ProvisionPlan provision_plan(const VfsConfig& config, const ProvisionFacts& fact
     used[static_cast<size_t>(entry - config.entries.begin())] = true;
     out.pfs.push_back(plan_pf(*entry, pf, facts.pods_unknown));
   }
+  add_unread(config, facts, used, out);
   for (size_t i = 0; i < used.size(); ++i) {
     if (!used[i])
       out.warnings.push_back(

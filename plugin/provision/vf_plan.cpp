@@ -43,11 +43,11 @@ VfSettings needed_settings(const VfsEntry& entry, const PfFacts& pf, uint32_t in
   return differing(*vf.settings, chosen ? wanted : wanted.policy());
 }
 
-void add_bind(const VfsEntry& entry, uint32_t index, PfPlan& out) {
+void add_bind(const VfsEntry& entry, uint32_t index, VfSteps& out) {
   if (entry.driver == VfDriver::none) return;
   const bool vfio = entry.driver == VfDriver::vfio_pci;
-  if (vfio) out.steps.push_back({.kind = StepKind::override_driver, .vf = index, .text = kVfioPci});
-  out.steps.push_back({.kind = StepKind::bind, .vf = index, .text = vfio ? kVfioPci : ""});
+  if (vfio) out.before.push_back({.kind = StepKind::override_driver, .vf = index, .text = kVfioPci});
+  out.binds.push_back({.kind = StepKind::bind, .vf = index, .text = vfio ? kVfioPci : ""});
 }
 
 bool has_wanted_driver(const VfsEntry& entry, const VfFacts& vf) {
@@ -62,15 +62,15 @@ bool has_wanted_driver(const VfsEntry& entry, const VfFacts& vf) {
   return vf.driver.is_bound();
 }
 
-void add_existing_vf(const VfsEntry& entry, const PfFacts& pf, uint32_t index, PfPlan& out) {
+void add_existing_vf(const VfsEntry& entry, const PfFacts& pf, uint32_t index, VfSteps& out) {
   const VfFacts& vf = pf.vfs[index];
   const VfSettings all = wanted_settings(entry, pf, index);
   const VfSettings change = vf.driver.is_bound() ? needed_settings(entry, pf, index, vf)
                                                  : (vf.settings ? differing(*vf.settings, all) : all);
   // A VF takes its address over when its driver is bound.
   const bool rebind = !has_wanted_driver(entry, vf) || (vf.driver.is_bound() && !change.identity().empty());
-  if (rebind && vf.driver.is_bound()) out.steps.push_back({.kind = StepKind::unbind, .vf = index});
-  if (!change.empty()) out.steps.push_back({.kind = StepKind::set_vf, .vf = index, .settings = change});
+  if (rebind && vf.driver.is_bound()) out.before.push_back({.kind = StepKind::unbind, .vf = index});
+  if (!change.empty()) out.before.push_back({.kind = StepKind::set_vf, .vf = index, .settings = change});
   if (rebind) add_bind(entry, index, out);
 }
 
@@ -112,27 +112,22 @@ std::vector<Obstacle> setting_obstacles(const VfsEntry& entry, const PfFacts& pf
   return out;
 }
 
-void add_new_vfs(const VfsEntry& entry, const PfFacts& pf, PfPlan& out) {
+VfSteps new_vf_steps(const VfsEntry& entry, const PfFacts& pf) {
+  VfSteps out;
   for (uint32_t i = 0; i < entry.count; ++i) {
     const VfSettings settings = wanted_settings(entry, pf, i);
-    if (!settings.empty()) out.steps.push_back({.kind = StepKind::set_vf, .vf = i, .settings = settings});
+    if (!settings.empty()) out.before.push_back({.kind = StepKind::set_vf, .vf = i, .settings = settings});
+    add_bind(entry, i, out);
   }
-  for (uint32_t i = 0; i < entry.count; ++i) add_bind(entry, i, out);
+  return out;
 }
 
-void add_existing_vfs(const VfsEntry& entry, const PfFacts& pf, const std::string& pods_unknown,
-                      PfPlan& out) {
-  PfPlan steps;
+VfSteps existing_vf_steps(const VfsEntry& entry, const PfFacts& pf) {
+  VfSteps out;
   for (uint32_t i = 0; i < pf.vfs.size(); ++i) {
-    if (pf.vfs[i].in_use.empty()) add_existing_vf(entry, pf, i, steps);
+    if (pf.vfs[i].in_use.empty()) add_existing_vf(entry, pf, i, out);
   }
-  if (steps.steps.empty()) return;
-  if (!pods_unknown.empty()) {
-    out.obstacles.push_back(
-        {PfOutcome::refused, "VFs of " + pf.address.text() + " are not set or bound: " + pods_unknown});
-    return;
-  }
-  out.steps.insert(out.steps.end(), steps.steps.begin(), steps.steps.end());
+  return out;
 }
 
 }  // namespace vfrail::plugin

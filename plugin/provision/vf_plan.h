@@ -16,10 +16,16 @@ VfSettings wanted_settings(const VfsEntry& entry, const PfFacts& pf, uint32_t in
 // What keeps all VFs of the PF from their settings: the PF has no interface, or no address to derive from.
 std::vector<Obstacle> setting_obstacles(const VfsEntry& entry, const PfFacts& pf);
 
-// The steps of VFs that do not exist yet, behind StepKind::await_vfs.
-void add_new_vfs(const VfsEntry& entry, const PfFacts& pf, PfPlan& out);
+// The steps of VFs. Between the two parts sriov_drivers_autoprobe is switched on: without it the kernel binds
+// no driver to a VF, whoever asks for it (pci_device_can_probe() in drivers/pci/pci-driver.c).
+struct VfSteps {
+  std::vector<ProvisionStep> before;
+  std::vector<ProvisionStep> binds;
+};
 
-// Those of VFs that exist: none of one that is in use, or is as it is wanted.
-void add_existing_vfs(const VfsEntry& entry, const PfFacts& pf, const std::string& pods_unknown, PfPlan& out);
+// Of VFs that do not exist yet, behind StepKind::await_vfs.
+VfSteps new_vf_steps(const VfsEntry& entry, const PfFacts& pf);
+// Of VFs that exist: none of one that is in use, or is as it is wanted.
+VfSteps existing_vf_steps(const VfsEntry& entry, const PfFacts& pf);
 
 }  // namespace vfrail::plugin
