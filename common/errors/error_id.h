@@ -130,6 +130,9 @@ enum class ErrorId : uint8_t {
   node_labels,
   claim_refused,
   not_offered,
+  provision_refused,
+  provision_firmware,
+  provision_failed,
 
   // error_health.cpp: why a device is unhealthy, or in no resource.
   port_down,

@@ -150,6 +150,24 @@ constexpr ErrorRow kPluginErrors[] = {
      "The message says why: the container kube of vfrail's pod does not run or may not write ResourceSlices, "
      "Kubernetes is older than 1.34, or the node still offers the resource by the device plugin.",
      "See the log of the container kube. Pods that have devices keep them."},
+    {ErrorId::provision_refused, "VF-PROVISION-REFUSED",
+     "`vfrail provision` does not make the VFs of a PF as `vfs` in the configuration wants them.",
+     "Another number of VFs, or another eswitch mode, removes all VFs of the PF first, and one of them is in "
+     "a "
+     "pod, in another network namespace or in use by a VM; or the host needs the PF; or "
+     "sriov-network-operator manages it. The message says which.",
+     "Wait until the pods that the message names have ended, and run `vfrail provision` again. What is there "
+     "stays as it is until then."},
+    {ErrorId::provision_firmware, "VF-PROVISION-FIRMWARE",
+     "`vfrail provision` cannot make the VFs of a PF, because the firmware has other settings.",
+     "SR-IOV is off in the firmware, it has fewer VFs than `vfs` wants, or the port is of another type.",
+     "Run the command that the message has, mlxconfig or devlink, and reboot the node. vfrail changes no "
+     "firmware."},
+    {ErrorId::provision_failed, "VF-PROVISION-FAILED",
+     "`vfrail provision` could not make or set the VFs of a PF.",
+     "The message has the file or the setting, and what the kernel answered. A write that does not return in "
+     "time hangs in the driver.",
+     "See `dmesg` for what the driver says. Run `vfrail provision` again: it begins where it has stopped."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

@@ -3,6 +3,7 @@
 #include "plugin/admin/commands.h"
 #include "plugin/admin/doctor/doctor.h"
 #include "plugin/admin/doctor/explain_id.h"
+#include "plugin/admin/provision/provision.h"
 #include "plugin/admin/report/check_config.h"
 #include "plugin/admin/report/inspect.h"
 #include "plugin/admin/report/render.h"
@@ -285,6 +286,27 @@ void define_explain(CLI::App* explain, ExplainIdOptions& options) {
       ->option_text("text|json");
 }
 
+void define_provision(CLI::App* provision, ProvisionOptions& options) {
+  options.root = default_root();
+  options.config_file = own_config_file();
+  add_text(provision, "--config-file", options.config_file, "FILE",
+           "The configuration of serve, of which `vfs` counts; - is stdin");
+  provision->add_flag("--dry-run", options.dry_run, "Print every write in its order, and make none");
+  provision
+      ->add_option_function<std::string>(
+          "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },
+          "Output format")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->option_text("text|json");
+  add_text(provision, "--resource-prefix", options.resource_prefix, "PREFIX", kPrefixAbout);
+  add_text(provision, "--kubelet-root", options.kubelet_root, "DIR",
+           "Kubelet's folder, whose pod-resources socket names the pods");
+  add_text(provision, "--run-dir", options.run_dir, "DIR", "Where an unfinished run is recorded");
+  add_text(provision, "--root", options.root, "DIR", "Read and write sys, proc and dev below this folder")
+      ->transform(normal_root);
+  provision->footer(kProvisionExits);
+}
+
 void define_capture(CLI::App* capture, CaptureOptions& options) {
   options.root = default_root();
   add_text(capture, "DIR", options.folder, "DIR", "The folder")->required()->option_text(" ");
@@ -311,6 +333,9 @@ void add_node_commands(Commands& commands, const KubeletSide& kubelet) {
                                   "what to do; without TEXT list "
                                   "all ids",
                                   define_explain, explain, explained_ids()});
+  commands.add<ProvisionOptions>(
+      {"provision", "Make the VFs that `vfs` of the configuration wants; VFs in use are never removed",
+       define_provision, [ask](const ProvisionOptions& options) { return provision(options, ask); }});
   commands.add<CaptureOptions>(
       {"capture", "Copy what vfrail reads of this node into a new folder, for an issue; --root takes it",
        define_capture, [](const CaptureOptions& options) { return capture(options); }});

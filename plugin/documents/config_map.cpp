@@ -16,7 +16,8 @@ bool is_configuration(const Document& document, const std::string& key, const Js
   const auto value = read_embedded(document, text, key);
   if (!value || value->as_object() == nullptr) return false;
   return std::any_of(value->as_object()->begin(), value->as_object()->end(), [](const auto& member) {
-    return nearest_name(member.first, {"resourceList", "configList"}) != "" || member.first == "mode";
+    return nearest_name(member.first, {"resourceList", "configList"}) != "" || member.first == "mode" ||
+           member.first == "vfs";
   });
 }
 

@@ -13,8 +13,8 @@ namespace vfrail::plugin {
 namespace {
 
 const std::vector<std::string>& known_keys(KeyPlace place) {
-  static const std::vector<std::string> kTopLevel = {"resourceList", "configList", "mode", "pfNetdevices",
-                                                     "periodicUpdateInterval"};
+  static const std::vector<std::string> kTopLevel = {
+      "resourceList", "configList", "mode", "pfNetdevices", "periodicUpdateInterval", "vfs", "rdma"};
   static const std::vector<std::string> kResource = {
       "resourceName",        "resourcePrefix", "deviceType",       "excludeTopology", "selectors",
       "additionalInfo",      "hostUse",        "bundle",           "rdmaHcaMax",      "hcaPerUnit",

@@ -53,6 +53,16 @@ std::optional<bool> parse_enable_rdma(Bytes message) {
   return enabled;
 }
 
+std::optional<EswitchMode> parse_eswitch_mode(Bytes message) {
+  const Bytes value = find(attributes_of(message), DEVLINK_ATTR_ESWITCH_MODE);
+  if (value.size() != sizeof(uint16_t)) return std::nullopt;
+  uint16_t mode = 0;
+  std::memcpy(&mode, value.data(), sizeof mode);
+  if (mode == DEVLINK_ESWITCH_MODE_LEGACY) return EswitchMode::legacy;
+  if (mode == DEVLINK_ESWITCH_MODE_SWITCHDEV) return EswitchMode::switchdev;
+  return std::nullopt;
+}
+
 std::optional<std::string> parse_version(Bytes message, std::string_view name) {
   std::optional<std::string> running;
   std::optional<std::string> other;
@@ -124,6 +134,27 @@ Result<std::optional<std::string>> Devlink::version(const DevlinkHandle& functio
                                     })),
       "ask devlink for a version of " + function.device);
   return found;
+}
+
+Result<std::optional<EswitchMode>> Devlink::eswitch_mode(const DevlinkHandle& function) {
+  std::optional<EswitchMode> mode;
+  TRY(refused_is_none(socket_.query(ask(DEVLINK_CMD_ESWITCH_GET, function),
+                                    [&](Bytes answer) {
+                                      mode = parse_eswitch_mode(answer);
+                                      return Result<>();
+                                    })),
+      "ask devlink for the eswitch mode of " + function.device);
+  return mode;
+}
+
+Result<> Devlink::set_eswitch_mode(const DevlinkHandle& function, EswitchMode mode) {
+  const uint16_t value =
+      mode == EswitchMode::legacy ? DEVLINK_ESWITCH_MODE_LEGACY : DEVLINK_ESWITCH_MODE_SWITCHDEV;
+  NlMessage message = ask(DEVLINK_CMD_ESWITCH_SET, function);
+  message.put_bytes(DEVLINK_ATTR_ESWITCH_MODE,
+                    std::span(reinterpret_cast<const uint8_t*>(&value), sizeof value));
+  TRY(socket_.request(message), std::string("set eswitch mode ") + eswitch_name(mode));
+  return {};
 }
 
 Result<FailedReporters> Devlink::failed_reporters() {

@@ -1,10 +1,12 @@
-// Devlink: the two facts that vfrail needs from the kernel's devlink family (generic netlink): is RDMA
-// enabled on a function, and which DDP package does it run. Answers only for functions of the network
-// namespace it was opened in; a kernel or driver without devlink is "not known", never an error.
+// Devlink: what vfrail needs from the kernel's devlink family (generic netlink): is RDMA enabled on a
+// function, which DDP package does it run, and its eswitch mode, which can be set. Answers only for functions
+// of the network namespace it was opened in; a kernel or driver without devlink is "not known", never an
+// error.
 #pragma once
 
 #include "common/ids.h"
 #include "common/netlink/netlink.h"
+#include "plugin/device/config/vfs.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +37,10 @@ class Devlink {
   Result<std::optional<bool>> enable_rdma(const DevlinkHandle& function);
   // A version of `devlink dev info`, "fw.app.name" for instance; empty if the driver does not report it.
   Result<std::optional<std::string>> version(const DevlinkHandle& function, std::string_view name);
+  // Of the function's eswitch; no value if the driver has none, or none at the moment.
+  Result<std::optional<EswitchMode>> eswitch_mode(const DevlinkHandle& function);
+  // Removes and makes netdevs of the function, and takes seconds.
+  Result<> set_eswitch_mode(const DevlinkHandle& function, EswitchMode mode);
   // Empty if none are in state "error", or the kernel does not know reporters.
   Result<FailedReporters> failed_reporters();
 
@@ -48,6 +54,7 @@ class Devlink {
 
 // The bytes of one answer, header included. Pure; no value if it does not contain what is searched.
 std::optional<uint16_t> parse_family_id(std::span<const std::byte> message);
+std::optional<EswitchMode> parse_eswitch_mode(std::span<const std::byte> message);
 std::optional<bool> parse_enable_rdma(std::span<const std::byte> message);
 struct FailedReporter {
   std::string device;    // "0000:03:00.0"

@@ -4,6 +4,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "plugin/device/config/formats/formats.h"
+#include "plugin/device/config/formats/vfs.h"
 #include "plugin/device/config/names.h"
 #include "plugin/device/config/warnings.h"
 #include "plugin/documents/config_parts.h"
@@ -69,6 +70,15 @@ Error nothing_left(const std::vector<SkippedEntry>& skipped) {
   return Error{Errc::invalid, 0, std::move(text), skipped.front().id};
 }
 
+// `vfs` is for `vfrail provision`, and a fault in it takes no resource from the node.
+Result<> check_vfs(ObjectReader& top, ConfigWarnings& warnings, bool strict) {
+  VfsConfig ignored;
+  const auto read = read_vfs(top, ignored);
+  if (read || strict) return read;
+  warnings.mistake(top, "vfs", read.error().text);
+  return {};
+}
+
 // Adds what one configuration says; `options.file` is its place.
 Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config& out) {
   const Json::Object* top = json.as_object();
@@ -80,6 +90,7 @@ Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config&
   const size_t before = entries(out);
   ConfigWarnings warnings(options.file, options.strict, out);
   TRY(read_interval(reader, warnings, out));
+  TRY(check_vfs(reader, warnings, options.strict));
   // The peers with a list ignore the keys of the one with mode.
   if (reader.value("resourceList") == nullptr && reader.value("configList") == nullptr)
     TRY(read_mode(reader, options, out));
