@@ -82,6 +82,9 @@ void add_serve_dra(CLI::App* serve, ServeOptions& options) {
                    "Devices for claims of one that pods share: a container can ask for so many shares")
       ->check(CLI::Range(uint32_t{1}, kMaxLanes))
       ->option_text("NUMBER=1");
+  serve->add_flag("--dra-drain", options.dra_drain,
+                  "The way back: nothing is offered to claims any more, kubelet's device plugin has the "
+                  "devices again, and claims that pods have are released as ever");
   serve->add_flag("--dra-for-dranet", options.dra_for_dranet,
                   "Devices have the attributes of dra.net as well, for claims written for DRANET");
 }

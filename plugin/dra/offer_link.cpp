@@ -70,6 +70,8 @@ OfferLink::State OfferLink::send(const std::string& body) {
   out.reason = text_of(*answer, "reason");
   out.published = is_true_in(*answer, "published");
   out.sharing = is_true_in(*answer, "sharing");
+  const Json* devices = answer->find("devices");
+  if (devices != nullptr && devices->as_int() != nullptr) out.devices = *devices->as_int();
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -28,10 +29,11 @@ class OfferLink {
   };
   // What the agent has answered last.
   struct State {
-    std::string node;         // the name of the node's pool; empty: no answer yet
-    bool published = false;   // the API server has these devices
-    std::string reason = {};  // why not
-    bool sharing = false;     // and keeps allowMultipleAllocations; false also while that is not known
+    std::string node;                     // the name of the node's pool; empty: no answer yet
+    bool published = false;               // the API server has these devices
+    std::string reason = {};              // why not
+    std::optional<int64_t> devices = {};  // in its slices of this node; empty: not known
+    bool sharing = false;  // and keeps allowMultipleAllocations; false also while that is not known
     bool operator==(const State&) const = default;
   };
 

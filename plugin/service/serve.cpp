@@ -257,13 +257,14 @@ struct DraFrontEnd {
                          .lanes = options.dra_lanes},
                .socket = options.dra_socket,
                .run_dir = options.run_dir,
+               .drain = options.dra_drain,
                .sys = places.sys},
               shared, log),
         claims({.kubelet_root = options.kubelet_root,
                 .driver = options.dra_driver,
                 .instance = options.dra_instance,
                 .places = places,
-                .by_claims = [this](const ResourceConfig& one) { return shared.by_claims(one); },
+                .by_claims = [this](const ResourceConfig& one) { return offer.by_claims(one); },
                 .lanes = options.dra_lanes,
                 .node_pool = [this] { return offer.node_pool(); }},
                agent, log),
@@ -278,6 +279,9 @@ struct DraFrontEnd {
 
 // A container gets the devices of a claim by CDI alone: kubelet passes on nothing else.
 Result<> check_dra(const ServeOptions& options, const CdiChoice& cdi) {
+  if (options.dra_socket.empty() && options.dra_drain)
+    return Error{Errc::invalid, 0,
+                 "--dra-drain: it needs --dra-socket: without it nothing is offered to claims"};
   if (options.dra_socket.empty() || !cdi.folder.empty()) return {};
   return Error{Errc::unsupported, 0,
                "--dra-socket: containers get devices of claims by CDI alone, and here it is off: " + cdi.why,
@@ -337,7 +341,7 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
        .registration = setup.registration,
        .places = places,
        .counters = &counters,
-       .serves = [&dra](const ResourceConfig& one) { return !dra || !dra->shared.by_claims(one); }},
+       .serves = [&dra](const ResourceConfig& one) { return !dra || !dra->offer.by_claims(one); }},
       log);
   std::vector<Publisher*> publishers{&kubelet};
   if (dra) {

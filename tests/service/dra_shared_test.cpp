@@ -42,11 +42,13 @@ class FakeAgent {
     thread_.join();
   }
 
-  // What it knows of the API server: whether that was reached, and keeps the field.
-  void set(bool published, bool sharing) {
+  // What it knows of the API server: whether that was reached, and keeps the field; and what is in the
+  // slices.
+  void set(bool published, bool sharing, int devices = 1) {
     const std::lock_guard lock(mutex_);
     answer_ = std::string(R"({"published":)") + (published ? "true" : "false") +
-              R"(,"reason":"","node":"node-1","slices":1,"sharing":)" + (sharing ? "true" : "false") + "}";
+              R"(,"reason":"","node":"node-1","slices":1,"sharing":)" + (sharing ? "true" : "false") +
+              R"(,"devices":)" + std::to_string(devices) + "}";
   }
   // Whether the last offer has the device.
   bool has(const std::string& device) const {
@@ -95,7 +97,7 @@ std::vector<Pool> pools() {
 
 class Running {
  public:
-  Running(const TempDir& folder, const std::string& socket)
+  Running(const TempDir& folder, const std::string& socket, bool drain = false)
       : config_(any_config(folder.path("config.json"))),
         shared_(folder.path("run"), log_),
         kubelet_({.kubelet_root = folder.path(),
@@ -104,11 +106,12 @@ class Running {
                              .device_info_dir = folder.path("di"),
                              .run_dir = folder.path("run")},
                   .stream_patience = milliseconds{50},
-                  .serves = [this](const ResourceConfig& one) { return !shared_.by_claims(one); }},
+                  .serves = [this](const ResourceConfig& one) { return !offer_.by_claims(one); }},
                  log_),
         offer_({.offer = {},
                 .socket = socket,
                 .run_dir = folder.path("run"),
+                .drain = drain,
                 .repeat = milliseconds{20},
                 .ask_interval = milliseconds{50}},
                shared_, log_),
@@ -202,6 +205,28 @@ TEST_CASE("where the API server does not keep shared devices their pool stays wi
   }));
   CHECK(agent.has("0000-03-02-1"));
   CHECK_FALSE(agent.has("rdma-hca-shared"));
+}
+
+TEST_CASE("a node that drains offers nothing, and kubelet has its devices when the slices are empty") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  FakeAgent agent(folder.path("agent.sock"));
+  agent.set(true, true, 2);
+  {
+    const Running daemon(folder, folder.path("agent.sock"));
+    REQUIRE(eventually([&] { return agent.has("0000-03-02-1") && agent.has("rdma-hca-shared"); }));
+    REQUIRE(is_away_from_kubelet(kubelet));
+  }
+  const Running daemon(folder, folder.path("agent.sock"), true);
+  REQUIRE(eventually([&] { return !agent.has("0000-03-02-1") && !agent.has("rdma-hca-shared"); }));
+  // Its writes are limited, so that the slices have devices for a while.
+  CHECK(kubelet.node().count("nvidia.com/hostdev") == 0);
+  CHECK(is_away_from_kubelet(kubelet));
+  agent.set(false, true, 0);  // the API server is away: what the slices have is not known
+  CHECK_FALSE(kubelet.wait_for("nvidia.com/hostdev", 1, milliseconds{300}));
+  agent.set(true, true, 0);
+  CHECK(kubelet.wait_for("nvidia.com/hostdev", 1, kDeadline));
+  CHECK(is_with_kubelet(kubelet));
 }
 
 }  // namespace vfrail::test

@@ -61,7 +61,16 @@ void OfferPublisher::read_claims() {
   if (records) claims_ = *std::move(records);
 }
 
+bool OfferPublisher::by_claims(const ResourceConfig& resource) const {
+  if (options_.drain) {
+    const OfferLink::State state = link_.state();
+    if (state.published && state.devices == 0) return false;
+  }
+  return shared_.by_claims(resource);
+}
+
 void OfferPublisher::send() {
+  if (options_.drain) return link_.put({}, {});
   std::vector<PublishedPool> offered;
   std::vector<std::string> resources;
   for (const PublishedPool& pool : pools_) {

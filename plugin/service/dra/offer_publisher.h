@@ -21,6 +21,7 @@ class OfferPublisher final : public Publisher {
     OfferOptions offer;
     std::string socket;   // of vfrail-kube
     std::string run_dir;  // with the records of claims
+    bool drain = false;   // nothing is offered any more
     SysRoot sys{"/"};
     // How often the agent is given the offer even if nothing has changed.
     std::chrono::milliseconds repeat{10'000};
@@ -49,6 +50,9 @@ class OfferPublisher final : public Publisher {
   // The offer stays: another instance of this takes it over.
   void close(std::chrono::milliseconds) override {}
 
+  // Whether pods get the resource by claims. While it drains until the slices are empty: then kubelet's
+  // device plugin has all resources again.
+  bool by_claims(const ResourceConfig& resource) const;
   // The name of this node's pool; empty: vfrail-kube has not answered yet. On any thread.
   std::string node_pool() const { return link_.state().node; }
 
