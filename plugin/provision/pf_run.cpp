@@ -127,7 +127,7 @@ Result<> PfRun::unbind(uint32_t vf) const {
 
 Result<> PfRun::bind(const ProvisionStep& step) const {
   const std::string address = TRY(address_of(*step.vf));
-  TRY(world_.write(world_.sys.path("sys/bus/pci/drivers_probe"), address));
+  TRY(world_.write(world_.sys.path(kDriversProbe), address));
   const auto driver = TRY(world_.sys.link_name(std::string(kPciDevices) + "/" + address + "/driver"));
   if (driver && (step.text.empty() || Driver(*driver).kind() == DriverKind::vfio)) return {};
   return Error{Errc::not_found, 0,

@@ -215,7 +215,7 @@ PfPlan plan_pf(const VfsEntry& written, const PfFacts& pf, const std::string& po
   return out;
 }
 
-// A function that cannot be read is no PF that is not there.
+// A PF that cannot be read is not one that is missing.
 void add_unread(const VfsConfig& config, const ProvisionFacts& facts, std::vector<bool>& used,
                 ProvisionPlan& out) {
   for (const auto& [address, text] : facts.unread) {

@@ -72,6 +72,9 @@ struct ProvisionPlan {
 
 ProvisionPlan provision_plan(const VfsConfig& config, const ProvisionFacts& facts);
 
+// Binds a driver to the device whose address is written there.
+inline constexpr const char* kDriversProbe = "sys/bus/pci/drivers_probe";
+
 // Whether a step changes the node, in contrast to waiting.
 bool is_write(const ProvisionStep& step);
 // "write 7 to /sys/bus/pci/devices/0000:21:00.0/sriov_numvfs", a line for people.

@@ -54,7 +54,7 @@ std::string step_text(const PfPlan& plan, const ProvisionStep& step) {
     case StepKind::override_driver:
       return write(step.text, file(plan.pf, virtfn + "/driver_override"));
     case StepKind::bind:
-      return write("the address of " + virtfn + " of " + plan.pf.text(), "/sys/bus/pci/drivers_probe");
+      return write("the address of " + virtfn + " of " + plan.pf.text(), std::string("/") + kDriversProbe);
     case StepKind::forget:
       return "remove the record of " + plan.pf.text();
   }

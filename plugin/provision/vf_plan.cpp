@@ -22,7 +22,12 @@ std::optional<MacAddress> wanted_mac(const VfsEntry& entry, const PfFacts& pf, u
   return derive_mac(pf.identity.mac, static_cast<uint16_t>(index));
 }
 
-bool is_zero(const VfSettings& now) { return now.node_guid == 0U || now.port_guid == 0U; }
+// Whether the VF has no address that is worth keeping. An Ethernet VF with a driver has chosen its own.
+bool lacks_address(const PfFacts& pf, const VfFacts& vf) {
+  const VfSettings& now = *vf.settings;
+  if (is_infiniband(pf)) return now.node_guid == 0U || now.port_guid == 0U;
+  return !vf.driver.is_bound() && now.mac && now.mac->all_zero();
+}
 
 // What of `wanted` the VF has otherwise. A setting that the driver does not report is not written: it would
 // be at every run.
@@ -34,13 +39,17 @@ VfSettings differing(const VfSettings& now, const VfSettings& wanted) {
   return out;
 }
 
-// Of a VF with a driver. The address of one that works stays, unless the configuration says which it is.
-VfSettings needed_settings(const VfsEntry& entry, const PfFacts& pf, uint32_t index, const VfFacts& vf) {
+// The address of a VF stays, unless it is zero or the configuration says which it is.
+VfSettings needed_settings(const VfsEntry& entry, const PfFacts& pf, uint32_t index) {
+  const VfFacts& vf = pf.vfs[index];
   const VfSettings wanted = wanted_settings(entry, pf, index);
+  // Kernels before 5.5 set GUIDs and do not report them.
+  const bool unknown = !vf.settings || (is_infiniband(pf) && !vf.settings->node_guid);
+  if (unknown && !vf.driver.is_bound()) return wanted;
   if (!vf.settings) return {};
-  const bool chosen = is_infiniband(pf) ? entry.guids != AddressSource::repair || is_zero(*vf.settings)
-                                        : entry.macs != AddressSource::repair;
-  return differing(*vf.settings, chosen ? wanted : wanted.policy());
+  const AddressSource source = is_infiniband(pf) ? entry.guids : entry.macs;
+  const bool address = source != AddressSource::repair || lacks_address(pf, vf);
+  return differing(*vf.settings, address ? wanted : wanted.policy());
 }
 
 void add_bind(const VfsEntry& entry, uint32_t index, VfSteps& out) {
@@ -64,9 +73,7 @@ bool has_wanted_driver(const VfsEntry& entry, const VfFacts& vf) {
 
 void add_existing_vf(const VfsEntry& entry, const PfFacts& pf, uint32_t index, VfSteps& out) {
   const VfFacts& vf = pf.vfs[index];
-  const VfSettings all = wanted_settings(entry, pf, index);
-  const VfSettings change = vf.driver.is_bound() ? needed_settings(entry, pf, index, vf)
-                                                 : (vf.settings ? differing(*vf.settings, all) : all);
+  const VfSettings change = needed_settings(entry, pf, index);
   // A VF takes its address over when its driver is bound.
   const bool rebind = !has_wanted_driver(entry, vf) || (vf.driver.is_bound() && !change.identity().empty());
   if (rebind && vf.driver.is_bound()) out.before.push_back({.kind = StepKind::unbind, .vf = index});

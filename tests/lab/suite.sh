@@ -34,6 +34,7 @@ queue_infiniband() {
         queue "lab, InfiniBand killed, $mode" lab --name "infiniband-kill-$mode" --limit 900 tests/lab/infiniband_kill_test.sh "$mode" 20
     done
     queue 'lab, InfiniBand, device plugin' lab --name infiniband-plugin --limit 600 tests/lab/infiniband_plugin_test.sh
+    queue 'lab, InfiniBand, provision' lab --name infiniband-provision --limit 600 tests/lab/provision_infiniband_test.sh
     queue 'lab, InfiniBand, demo' lab --name infiniband-demo --limit 600 examples/demo/story.sh infiniband
 }
 
@@ -49,6 +50,7 @@ queue_lab() {
     case ${LAB_KERNEL:-6} in 6 | 7) queue_infiniband ;; esac
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
     queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh
+    queue 'lab, provision' lab --name provision --limit 600 tests/lab/provision_test.sh
     queue 'lab, lifecycle' lab --name lifecycle --limit 600 tests/lab/lifecycle_test.sh
     queue 'lab, machine' lab --name machine --limit 900 tests/lab/machine_test.sh
     # Another crowd each time; what it printed last says which.

@@ -4,6 +4,7 @@
 
 #include "common/errors/warning.h"
 #include "common/ids.h"
+#include "common/kernel/eswitch.h"
 #include "common/kernel/kernel.h"
 #include "common/kernel/vf_settings.h"
 
@@ -13,9 +14,6 @@
 #include <vector>
 
 namespace vfrail::plugin {
-
-enum class EswitchMode : uint8_t { legacy, switchdev };
-const char* eswitch_name(EswitchMode mode);  // "legacy"
 
 // Where GUIDs or MAC addresses of VFs come from.
 enum class AddressSource : uint8_t {

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "common/ids.h"
+#include "common/kernel/eswitch.h"
 #include "common/netlink/netlink.h"
-#include "plugin/device/config/vfs.h"
 
 #include <cstddef>
 #include <cstdint>

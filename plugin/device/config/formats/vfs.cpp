@@ -262,8 +262,6 @@ Result<VfsConfig> parse_parts(std::string_view text, const ConfigOptions& option
 
 }  // namespace
 
-const char* eswitch_name(EswitchMode mode) { return mode == EswitchMode::legacy ? "legacy" : "switchdev"; }
-
 const char* vf_driver_name(VfDriver driver) {
   switch (driver) {
     case VfDriver::kernel:
