@@ -35,3 +35,18 @@ if [ "$LAB_KERNEL" = 7 ]; then
         in_pod "$from" cat /tmp/measured | sed 's/^/     /'
     done
 fi
+
+section 'as many pods on each as it has VFs, all at once'
+check 'each sees its own RDMA nodes and no others' each_sees_its_own
+kubectl delete pods -l app=test > /dev/null
+all=$((2 * DEVICES)) began=$SECONDS creating=()
+for ((i = 0; i < DEVICES; i++)); do
+    pod "one-$i" hostdev 1 & creating+=($!)
+    of_node 2 pod "two-$i" hostdev 1 & creating+=($!)
+done
+wait "${creating[@]}"
+check "all $all run" eventually is $all how_many_run
+echo "     after $((SECONDS - began)) s"
+check 'each has an address of its own' is $all bash -c 'sort -u <<< "$1" | wc -l' - "$(pod_addresses)"
+check 'each sees its own RDMA nodes and no others' each_sees_its_own
+for device in one-0 two-0; do check "the RDMA device of $device can be opened" has PORT_ACTIVE in_pod $device ibv_devinfo; done
