@@ -44,7 +44,7 @@ metadata:
 spec: $(pod_spec "$3" "${4:-}" "${5:-}")
 END
 }
-# job NAME NETWORKS [SECURITY]: a Job of two pods with a device each.
+# job NAME NETWORKS [SECURITY]: a Job of two pods with a device each, of two nodes on each one.
 job() {
     kubectl apply -f - << END > /dev/null
 apiVersion: batch/v1
@@ -56,7 +56,9 @@ spec:
   completionMode: Indexed
   template:
     metadata: {labels: {app: test}, annotations: {k8s.v1.cni.cncf.io/networks: $2}}
-    spec: $(pod_spec 1 "${3:-}" | jq -c '.restartPolicy = "Never"')
+    spec: $(pod_spec 1 "${3:-}" | jq -c --arg job "$1" '.restartPolicy = "Never" | if .nodeSelector then del(.nodeSelector) |
+        .topologySpreadConstraints = [{maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "DoNotSchedule",
+            labelSelector: {matchLabels: {"job-name": $job}}}] else . end')
 END
 }
 # network NAME PLUGINS: a network definition for devices of the resource; PLUGINS is JSON, a plugin or several with commas.

@@ -18,7 +18,7 @@ of_node() {
 # each_node COMMAND...: for each node. Fails if one has failed.
 each_node() {
     local count rc=0
-    for ((count = 1; count <= NODES; count++)); do of_node "$count" "$@" || rc=$?; done
+    for ((count = 1; count <= NODES; count++)); do of_node "$count" "$@" || { rc=$?; [ "$NODES" = 1 ] || echo "that is of node $count"; }; done
     return $rc
 }
 
