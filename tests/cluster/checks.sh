@@ -23,13 +23,14 @@ stop_checking() { [ -z "$checking" ] || kill -- "-$checking" 2> /dev/null; }
 section() { echo "== $* ($(date +%T))"; }
 
 # pod_spec COUNT [SECURITY] [FIRST]: the spec of a pod with COUNT devices, as JSON, with a security context if need be. It
-# does FIRST, and ends at once when asked.
+# does FIRST, and ends at once when asked. Of two nodes it is for the one of of_node.
 pod_spec() {
-    jq -cn --arg resource "$RESOURCE" --argjson count "$1" --argjson security "${2:-null}" --arg first "${3:-}" '
+    jq -cn --arg node "$([ "$NODES" = 1 ] || echo "$NODE")" --arg resource "$RESOURCE" --argjson count "$1" --argjson security "${2:-null}" --arg first "${3:-}" '
         {restartPolicy: "Always", terminationGracePeriodSeconds: 1, automountServiceAccountToken: false, containers: [{
             name: "test", image: "docker.io/library/rdma-tools:latest", imagePullPolicy: "Never", securityContext: $security,
             command: ["/bin/bash", "-c", ($first + "\ntrap \"exit 0\" TERM; while :; do sleep 1000 & wait; done")],
-            resources: (if $count == 0 then {} else {limits: {($resource): $count}} end)}]}'
+            resources: (if $count == 0 then {} else {limits: {($resource): $count}} end)}]} +
+        if $node == "" then {} else {nodeSelector: {"kubernetes.io/hostname": $node}} end'
 }
 # pod NAME NETWORKS COUNT [SECURITY] [FIRST]: a pod on NETWORKS (a list of names, or JSON; '' and 0: without a device).
 pod() {
@@ -43,7 +44,7 @@ metadata:
 spec: $(pod_spec "$3" "${4:-}" "${5:-}")
 END
 }
-# job NAME NETWORKS [SECURITY]: a Job of two pods with a device each.
+# job NAME NETWORKS [SECURITY]: a Job of two pods with a device each, of two nodes on each one.
 job() {
     kubectl apply -f - << END > /dev/null
 apiVersion: batch/v1
@@ -55,7 +56,9 @@ spec:
   completionMode: Indexed
   template:
     metadata: {labels: {app: test}, annotations: {k8s.v1.cni.cncf.io/networks: $2}}
-    spec: $(pod_spec 1 "${3:-}" | jq -c '.restartPolicy = "Never"')
+    spec: $(pod_spec 1 "${3:-}" | jq -c --arg job "$1" '.restartPolicy = "Never" | if .nodeSelector then del(.nodeSelector) |
+        .topologySpreadConstraints = [{maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "DoNotSchedule",
+            labelSelector: {matchLabels: {"job-name": $job}}}] else . end')
 END
 }
 # network NAME PLUGINS: a network definition for devices of the resource; PLUGINS is JSON, a plugin or several with commas.
@@ -128,25 +131,30 @@ before() {
     # By CDI, which the newest set's containerd has: until the next Allocate (cni/README.md).
     [ "$set" = oldest ] || stays_here='^/run/vfrail/promised/|^/var/run/cdi/vfrail-'
     ends_without_pods=no        # yes: it has called each_sees_its_own itself, and deleted its pods
-    list_rules=()
-    on_node 'log_mark; stays > /node/stays'
+    list_rules=()               # of each node
+    each_node on_node 'log_mark; stays > /node/stays'
 }
 # list_never_below COUNT: from now on the list that kubelet gets need not be whole and healthy, but it has COUNT devices or more,
 # those in use among them. Called again when there are fewer, or more.
-list_never_below() { list_rules+=("$(lists_sent) $1"); }
+list_never_below() { list_rules[number]+=" $(lists_sent) $1"; }
 # skip WHY: what the scenario needs is not there. The table at the end says so.
 skip() { skipped=$1; }
 
 # each_sees_its_own [POD...]: each container of a pod that runs, or of these, sees the RDMA nodes of its devices, and no others. A
 # pod runs.
 each_sees_its_own() {
+    local pods
+    pods=$(kubectl get pods -l app=test --field-selector status.phase=Running -o json |
+        jq -r '.items[] | select(.metadata.deletionTimestamp == null) | .spec.nodeName as $node | .metadata |
+            select($ARGS.positional == [] or IN(.name; $ARGS.positional[])) | "\($node) \(.uid)"' --args "$@")
+    [ -n "$pods" ] || { echo 'no pod runs'; return 1; }
+    each_node those_of_the_node_see_their_own
+}
+those_of_the_node_see_their_own() {
     local uids
-    uids=$(kubectl get pods -l app=test --field-selector status.phase=Running -o json |
-        jq -r '.items[] | select(.metadata.deletionTimestamp == null).metadata |
-            select($ARGS.positional == [] or IN(.name; $ARGS.positional[])).uid' --args "$@")
-    [ -n "$uids" ] || { echo 'no pod runs'; return 1; }
+    uids=$(awk -v node="$NODE" '$1 == node { print $2 }' <<< "$pods")
     # shellcheck disable=SC2086
-    is '' on_node sees_its_own $uids
+    [ -z "$uids" ] || is '' on_node sees_its_own $uids
 }
 at_baseline() { on_node 'baseline | diff /node/baseline -'; }
 # lists: the lists of devices that kubelet has had from vfrail in this scenario; it writes a line for each.
@@ -157,7 +165,7 @@ lists_had_all_in_use() {
     local sent
     sent=$(lists) || { echo "$sent"; return 1; }
     [ -n "$sent" ] || return 0
-    awk -v all=$DEVICES -v rules="${list_rules[*]}" '
+    awk -v all=$DEVICES -v rules="${list_rules[number]-}" '
         function count(what) { return match($0, what "=[0-9]+") ? substr($0, RSTART + length(what) + 1, RLENGTH - length(what) - 1) + 0 : -1 }
         BEGIN { words = split(rules, word, " ") }
         {
@@ -189,12 +197,12 @@ afterwards() {
     kubectl delete replicasets,jobs,pods -l app=test --wait=false > /dev/null
     check 'no pod is left' eventually is '' kubectl get pods -o name
     kubectl delete network-attachment-definitions --all > /dev/null
-    check 'every device is in the host, as it was before' eventually at_baseline
-    check 'no record, link or lock is left' eventually is '' on_node remains
-    check 'no other file is left' eventually is '' files_left
+    check 'every device is in the host, as it was before' each_node eventually at_baseline
+    check 'no record, link or lock is left' each_node eventually is '' on_node remains
+    check 'no other file is left' each_node eventually is '' files_left
     check 'no address is assigned' eventually is 0 addresses_assigned
     check 'no reservation is left' eventually is 0 reservations
-    check 'every device is allocatable' eventually is $DEVICES allocatable
-    check "no device was ever missing in kubelet's list" is '' lists_had_all_in_use
-    check 'no unexplained error in the logs' is '' unexplained
+    check 'every device is allocatable' each_node eventually is $DEVICES allocatable
+    check "no device was ever missing in kubelet's list" each_node is '' lists_had_all_in_use
+    check 'no unexplained error in the logs' each_node is '' unexplained
 }

@@ -38,9 +38,11 @@ certificates() (
     openssl req -newkey rsa:2048 -nodes -subj /CN=kube-apiserver-client -keyout client.key -out client.csr
     openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 30 -out client.crt -extfile \
         <(echo 'extendedKeyUsage=clientAuth')
-    printf '%s\n' "$ADMIN_TOKEN,admin,admin,\"system:masters\"" \
-        "$KUBELET_TOKEN,system:node:$NODE,kubelet,\"system:nodes\"" > tokens.csv
+    echo "$ADMIN_TOKEN,admin,admin,\"system:masters\"" > tokens.csv
+    each_node kubelet_account >> tokens.csv
 ) > "$logs/certificates.log" 2>&1
+
+kubelet_account() { echo "${kubelet_tokens[number]},system:node:$NODE,kubelet-of-$NODE,\"system:nodes\""; }
 
 # kubeconfig SERVER TOKEN
 kubeconfig() {
@@ -57,8 +59,8 @@ END
 # api_server [OPTION...]: starts it, with OPTIONs of a scenario; returns when it is ready. Again after `stop kube-apiserver`.
 api_server() {
     local pki=$work/pki
-    # 10.0.2.2 is 127.0.0.1 of this machine as the VM sees it. The node is called localhost, so that the API server
-    # finds its kubelet at the port that QEMU forwards.
+    # 10.0.2.2 is 127.0.0.1 of this machine as the VM sees it. The node is called localhost, a second one as an address of
+    # the loopback, so that the API server finds their kubelets at the port that QEMU forwards.
     start kube-apiserver "$bin/kube-apiserver" --etcd-servers "https://127.0.0.1:$ETCD" \
         --etcd-cafile "$pki/ca.crt" --etcd-certfile "$pki/client.crt" --etcd-keyfile "$pki/client.key" \
         --kubelet-client-certificate "$pki/client.crt" --kubelet-client-key "$pki/client.key" \

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The node's disk: programs, CNI plugins, container images, vfrail's as manifests/image/build has made it. Needs no root. Sourced by tests/cluster/run.
+# The nodes' disk: programs, CNI plugins, container images, vfrail's as manifests/image/build has made it. Needs no root. Sourced by tests/cluster/run.
 
 # The pods' image: the lab's own programs (ip, rdma, ibv_*, busybox), without kernel modules and init.
 tools_image() {
@@ -28,4 +28,5 @@ disk() (
     cp "build/image/vfrail-$(manifests/image/version)-amd64.tar" "$tree/images/vfrail.tar"
     truncate -s 4G "$work/node.ext4"
     /sbin/mke2fs -q -t ext4 -E lazy_itable_init=1,lazy_journal_init=1,root_owner=0:0 -d "$tree" "$work/node.ext4"
+    for ((number = 2; number <= NODES; number++)); do cp --sparse=always "$work/node.ext4" "$work/node-$number.ext4"; done
 )

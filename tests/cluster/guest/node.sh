@@ -23,11 +23,20 @@ cp /host/files/service.sh /run/service.sh
 . /run/service.sh
 
 for link in /sys/class/net/*; do
-    case $(readlink "$link/device/driver") in */virtio_net) card=${link##*/} ;; esac
+    case $(readlink "$link/device/driver") in */virtio_net)
+        if [[ $(< "$link/address") == 52:54:00:ff:* ]]; then between=${link##*/}; else card=${link##*/}; fi ;;
+    esac
 done
 # QEMU's user-mode network: 10.0.2.2 is the machine's own loopback.
 ip link set "$card" up && ip addr add 10.0.2.15/24 dev "$card" && ip route add default via 10.0.2.2 || exit
 echo 1 > /proc/sys/net/ipv4/ip_forward
+# The other node, and its pods' eth0: by a network of their own. An address of QEMU's network would be that of both.
+address=10.0.2.15
+if [ "$NODES" -gt 1 ]; then
+    address=10.245.0.$NUMBER other=$((3 - NUMBER))
+    ip link set "$between" up && ip addr add "$address/24" dev "$between" &&
+        ip route add "10.244.$((other - 1)).0/24" via "10.245.0.$other" || exit
+fi
 # Of services pods reach the API server's, and no other: there is no kube-proxy.
 ip link set lo up && ip addr add 10.96.0.1/32 dev lo || exit
 printf '#!/bin/sh\nexec /bin/busybox nc 10.0.2.2 %s\n' "$API" > /run/way-to-api
@@ -63,7 +72,7 @@ for image in /node/images/*.tar; do
     stamp "${image##*/} is imported"
 done
 service_start kubelet kubelet --config /etc/kubernetes/kubelet.yaml --kubeconfig /etc/kubernetes/kubelet.conf \
-    --hostname-override "$NODE" --node-ip 10.0.2.15 --v 2
+    --hostname-override "$NODE" --node-ip "$address" --v 2
 stamp 'kubelet is started'
 (while sleep 1; do keep_logs; done) &
 keeper=$!

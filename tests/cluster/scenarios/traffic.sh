@@ -7,6 +7,8 @@ fi
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 job traffic hostdev '{"capabilities": {"add": ["IPC_LOCK"]}}'
 check 'both pods of the Job run' eventually is 2 how_many_run
+nodes_of_pods() { kubectl get pods -l app=test -o json | jq -r '[.items[].spec.nodeName] | unique | length'; }
+[ "$NODES" = 1 ] || check 'on different nodes' is 2 nodes_of_pods
 read -r first second <<< "$(kubectl get pods -l app=test -o 'jsonpath={.items[*].metadata.name}')"
 address_of() { network_status "$1" | jq -r '.[] | select(.interface == "net1").ips[0]'; }
 
