@@ -787,6 +787,7 @@ void FakeWorld::remove(const FakeLink* link) {
     if (upper == links_.end()) break;
     remove(upper->get());
   }
+  std::erase_if(routes_[link->netns], [&](const Route& route) { return route.link == link->link.index; });
   std::erase_if(links_, [&](const auto& one) { return one.get() == link; });
 }
 
