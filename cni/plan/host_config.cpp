@@ -68,6 +68,7 @@ HostConfig host_config_of(const Link& link, const std::vector<LinkAddress>& addr
       out.lost.push_back(route.text());
     } else {
       out.routes.push_back(route);
+      out.routes.back().link = 0;  // a record has none: the interface can come back with another index
     }
   }
   std::stable_sort(out.routes.begin(), out.routes.end(), comes_first);

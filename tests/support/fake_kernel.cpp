@@ -262,6 +262,7 @@ class FakeKernel : public Kernel {
       Route route;
       route.destination = network_of(address);
       route.link = index;
+      route.protocol = 2;  // RTPROT_KERNEL
       world_.routes_[self_].push_back(std::move(route));
     }
     world_.follow_gids();
@@ -280,7 +281,12 @@ class FakeKernel : public Kernel {
     FakeLink* link = world_.find(self_, route.link);
     if (link == nullptr) return refuse(ENODEV);
     if (!link->link.up()) return refuse(ENETDOWN);
-    world_.routes_[self_].push_back(route);
+    // The same in every respect (fib_table_insert()); that of an address is the kernel's own, so another.
+    Route added = route;
+    added.protocol = route.protocol.value_or(3);  // RTPROT_BOOT
+    auto& routes = world_.routes_[self_];
+    if (std::find(routes.begin(), routes.end(), added) != routes.end()) return refuse(EEXIST);
+    routes.push_back(std::move(added));
     return world_.leave();
   }
   Result<std::vector<Route>> routes(int index) override {
@@ -787,6 +793,7 @@ void FakeWorld::remove(const FakeLink* link) {
     if (upper == links_.end()) break;
     remove(upper->get());
   }
+  std::erase_if(routes_[link->netns], [&](const Route& route) { return route.link == link->link.index; });
   std::erase_if(links_, [&](const auto& one) { return one.get() == link; });
 }
 

@@ -75,6 +75,9 @@ TEST_CASE("The route to the network of an address with noprefixroute is recorded
 TEST_CASE("Routes on the link come before those through a gateway") {
   Situation s;
   s.routes = {route("10.1.0.0/16", "10.7.0.1"), route("10.7.0.1/32"), route("10.2.0.0/16", "10.7.0.1")};
+  for (Route& one : s.routes) one.link = 7;
+  // As it is read back of a record, else a roll-back would take the record for another one's.
+  CHECK(s.config().routes.front().link == 0);
   CHECK(s.recorded() == Texts{"10.7.0.1/32", "10.1.0.0/16", "10.2.0.0/16"});
 }
 
