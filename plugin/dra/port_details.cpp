@@ -13,7 +13,7 @@ namespace {
 
 // The API's limit for a string of an attribute.
 constexpr size_t kMaxValue = 64;
-// A part of a version beyond that is no version of a firmware.
+// Longer parts of a version stand for something else.
 constexpr size_t kMaxDigits = 9;
 
 std::string first_line(const Result<std::optional<std::string>>& text) {

@@ -25,7 +25,7 @@ using PortsByFunction = std::map<PciAddress, PortDetails>;  // by the PF
 void read_port_details(const SysRoot& sys, const std::vector<PublishedPool>& pools, PortsByFunction& ports);
 
 // As a semantic version 2.0, without the leading zeros that drivers print: "16.35.306" of "16.35.0306".
-// Empty: it is none. Pure.
+// Empty: it has another form. Pure.
 std::string semantic_version(const std::string& firmware);
 
 }  // namespace vfrail::plugin

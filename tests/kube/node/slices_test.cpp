@@ -263,3 +263,11 @@ TEST_CASE("a name that is too long for the API server is cut where it takes it")
   CHECK(generated.back() == '-');
   CHECK(generated[generated.size() - 2] != '.');
 }
+
+TEST_CASE("1,024 VFs are sixteen slices, and a change of one VF is one write") {
+  Slices slices;
+  Json::Array devices = vfs(1024);
+  CHECK(slices.settle(devices) == 16);
+  devices[700] = with_taint(devices[700], "port_down");
+  CHECK(slices.settle(devices) == 1);
+}
