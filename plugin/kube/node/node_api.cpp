@@ -46,7 +46,7 @@ std::optional<ClaimTarget> parse_claim_target(std::string_view target) {
   if (!name_space || !name || !uid || uid->empty() || !is_dns_label(*name_space) ||
       !is_dns_subdomain(*name, 253))
     return std::nullopt;
-  return ClaimTarget{{{*name_space, *name}, *uid}, is_status};
+  return ClaimTarget{{*name_space, *name, *uid}, is_status};
 }
 
 SocketReply NodeApi::answer(const SocketRequest& request) const {

@@ -3,6 +3,7 @@
 #include "common/errors/error_id.h"
 #include "plugin/dra/claims_in_use.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace vfrail::plugin {
@@ -29,6 +30,23 @@ void OfferPublisher::send() {
   link_.put(resources, make_offer(pools_, held_, options_.offer, names_));
 }
 
+void OfferPublisher::resolve(DevicesInUse& in_use) {
+  const auto claims = read_claim_records(options_.run_dir);
+  if (claims) resolve_claims(claims->records, in_use);
+  std::vector<Warning> now;
+  if (claims) {
+    now = claims->unread;
+  } else {
+    now.push_back({claims.error().text, claims.error().id()});
+  }
+  for (const Warning& one : now) {
+    if (std::find(complaints_.begin(), complaints_.end(), one) == complaints_.end())
+      log_.warning("which claims are prepared is not known completely",
+                   {{"reason", one.text}, {"id", id_text(one.id)}});
+  }
+  complaints_ = std::move(now);
+}
+
 void OfferPublisher::complete(DevicesInUse& in_use) {
   DevicesInUse held;
   for (const PublishedPool& pool : pools_) {
@@ -37,12 +55,7 @@ void OfferPublisher::complete(DevicesInUse& in_use) {
   }
   const bool changed = held.resources != held_.resources || !std::exchange(knows_held_, true);
   held_ = std::move(held);
-  const auto records = read_claim_records(options_.run_dir);
-  if (records) resolve_claims(*records, in_use);
-  if (!records && records.error().text != complaint_)
-    log_.warning("which claims are prepared is not known",
-                 {{"reason", records.error().text}, {"id", records.error().id_text()}});
-  complaint_ = records ? std::string() : records.error().text;
+  resolve(in_use);
   if (changed) send();
 }
 

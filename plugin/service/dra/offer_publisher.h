@@ -2,6 +2,7 @@
 // vfrail-kube, which publishes it as ResourceSlices. Prepares nothing, which DraPublisher does for kubelet.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/log.h"
 #include "plugin/dra/offer.h"
 #include "plugin/dra/offer_link.h"
@@ -44,6 +45,7 @@ class OfferPublisher final : public Publisher {
 
  private:
   void send();
+  void resolve(DevicesInUse& in_use);
 
   const Options options_;
   OfferLink link_;
@@ -52,7 +54,7 @@ class OfferPublisher final : public Publisher {
   DevicesInUse held_;                 // by the device plugin
   bool knows_held_ = false;
   KnownNames names_;
-  std::string complaint_;
+  std::vector<Warning> complaints_;  // of the last answer
 };
 
 }  // namespace vfrail::plugin
