@@ -16,6 +16,16 @@ std::string text_of(const Json& object, std::string_view key) {
   return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
 }
 
+int64_t number_of(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->as_int() != nullptr ? *value->as_int() : 0;
+}
+
+// What the log is about, which does not count writes.
+bool is_same(const OfferLink::State& a, const OfferLink::State& b) {
+  return a.node == b.node && a.published == b.published && a.reason == b.reason;
+}
+
 }  // namespace
 
 OfferLink::OfferLink(Options options, Log& log)
@@ -27,7 +37,8 @@ OfferLink::~OfferLink() {
   thread_.join();
 }
 
-void OfferLink::start() {
+void OfferLink::start(std::function<void()> changed) {
+  on_change_ = std::move(changed);
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
@@ -53,28 +64,38 @@ OfferLink::State OfferLink::state() const {
 
 OfferLink::State OfferLink::send(const std::string& body) {
   State out;
-  out.node = state().node;
+  const State before = state();
+  out.node = before.node;
+  out.slices = before.slices;
+  out.writes = before.writes;
   const auto answer = agent_.put_devices(body);
   failures_ = answer ? 0 : failures_ + 1;
   if (!answer) {
     out.reason = answer.error().text;
+    out.id = answer.error().id_text();
     return out;
   }
   out.node = text_of(*answer, "node");
   out.reason = text_of(*answer, "reason");
+  out.id = text_of(*answer, "id");
+  out.slices = number_of(*answer, "slices");
+  out.writes = number_of(*answer, "writes");
   const Json* published = answer->find("published");
   out.published = published != nullptr && published->as_bool() != nullptr && *published->as_bool();
   return out;
 }
 
 void OfferLink::note(State now) {
+  State before;
   {
     const std::lock_guard lock(mutex_);
     if (now == state_) return;
     // Its container starts beside this one.
     if (failures_ > 0 && failures_ < kFailures && state_.node.empty()) return;
-    state_ = now;
+    before = std::exchange(state_, now);
   }
+  on_change_();
+  if (is_same(before, now)) return;
   if (now.published) {
     log_.info("devices are offered to the scheduler", {{"pool", now.node}});
   } else {

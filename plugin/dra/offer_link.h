@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -30,6 +31,9 @@ class OfferLink {
     std::string node;         // the name of the node's pool; empty: no answer yet
     bool published = false;   // the API server has these devices
     std::string reason = {};  // why not
+    std::string id = {};      // of that reason: "VF-BUSY"
+    int64_t slices = 0;       // of this node
+    int64_t writes = 0;       // of slices, since vfrail-kube has started
     bool operator==(const State&) const = default;
   };
 
@@ -39,7 +43,8 @@ class OfferLink {
   OfferLink& operator=(const OfferLink&) = delete;
   ~OfferLink();
 
-  void start();
+  // `changed` is called on its thread whenever state() has changed.
+  void start(std::function<void()> changed = [] {});
   // Replaces the offer. `resources`: the extended resources that go by claims here.
   void put(const std::vector<std::string>& resources, const std::vector<OfferedDevice>& devices);
   State state() const;
@@ -58,6 +63,7 @@ class OfferLink {
   bool is_new_ = false;
   size_t failures_ = 0;  // one after another
   State state_;
+  std::function<void()> on_change_;
   std::jthread thread_;
 };
 

@@ -247,17 +247,19 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
 
 // Dynamic resource allocation: the scheduler by vfrail-kube, and kubelet's claims.
 struct DraFrontEnd {
-  DraFrontEnd(const ServeOptions& options, const AllocatePlaces& places, Log& log)
+  DraFrontEnd(const ServeOptions& options, const AllocatePlaces& places, Counters& counters, Log& log)
       : agent(options.dra_socket),
         offer({.offer = {.driver = options.dra_driver, .for_dranet = options.dra_for_dranet},
                .socket = options.dra_socket,
-               .run_dir = options.run_dir},
+               .run_dir = options.run_dir,
+               .instance = options.dra_instance},
               log),
         claims({.kubelet_root = options.kubelet_root,
                 .driver = options.dra_driver,
                 .instance = options.dra_instance,
                 .places = places,
-                .node_pool = [this] { return offer.node_pool(); }},
+                .node_pool = [this] { return offer.node_pool(); },
+                .counters = &counters},
                agent, log) {}
 
   AgentClient agent;
@@ -318,6 +320,7 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
     return done->ask_at;
   };
   const bool by_claims = !options.dra_socket.empty();
+  if (!by_claims) (void)remove_offer_state(options.run_dir);  // of one that was killed
   KubeletPublisher kubelet(
       {.kubelet_root = options.kubelet_root,
        .registration = setup.registration,
@@ -328,7 +331,7 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
   std::vector<Publisher*> publishers{&kubelet};
   std::optional<DraFrontEnd> dra;
   if (by_claims) {
-    dra.emplace(options, places, log);
+    dra.emplace(options, places, counters, log);
     publishers.push_back(&dra->offer);
     publishers.push_back(&dra->claims);
   }

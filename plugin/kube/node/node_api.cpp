@@ -74,7 +74,9 @@ SocketReply NodeApi::put_devices(const std::string& body) const {
   out.set("published", state.published);
   out.set("reason", state.reason);
   out.set("node", node_.node);
+  out.set("id", state.id);
   out.set("slices", static_cast<int64_t>(state.slices));
+  out.set("writes", static_cast<int64_t>(state.writes));
   out.set("sharing", state.sharing);
   return {200, std::move(out)};
 }

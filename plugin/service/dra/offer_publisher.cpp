@@ -8,8 +8,8 @@
 
 namespace vfrail::plugin {
 
-Result<> OfferPublisher::start(std::function<void()>) {
-  link_.start();
+Result<> OfferPublisher::start(std::function<void()> wake) {
+  link_.start(std::move(wake));
   return {};
 }
 
@@ -25,9 +25,41 @@ bool OfferPublisher::follow(const std::vector<PublishedPool>& pools, Time) {
 }
 
 void OfferPublisher::send() {
-  std::vector<std::string> resources;
-  for (const PublishedPool& pool : pools_) resources.push_back(pool->resource());
-  link_.put(resources, make_offer(pools_, held_, options_.offer, names_));
+  resources_.clear();
+  for (const PublishedPool& pool : pools_) resources_.push_back(pool->resource());
+  link_.put(resources_, make_offer(pools_, held_, options_.offer, names_));
+}
+
+Publisher::Time OfferPublisher::run_due(Time) {
+  const OfferLink::State link = link_.state();
+  OfferState now{.driver = options_.offer.driver,
+                 .instance = options_.instance,
+                 .socket = options_.socket,
+                 .resources = resources_,
+                 .node = link.node,
+                 .published = link.published,
+                 .reason = link.reason,
+                 .id = link.id};
+  if (written_ == now) return Time::max();
+  const auto done = write_offer_state(options_.run_dir, now);
+  written_ = std::move(now);  // as in the file, or tried: the next change is the next try
+  const std::string reason = done ? "" : done.error().text;
+  if (reason != std::exchange(not_written_, reason) && !done)
+    log_.warning("inspect and doctor cannot see what is published",
+                 {{"reason", reason}, {"id", done.error().id_text()}});
+  return Time::max();
+}
+
+void OfferPublisher::describe(NodeStatus& status) const {
+  const OfferLink::State link = link_.state();
+  status.offer = OfferStatus{
+      .published = link.published, .not_published_id = link.id, .slices = link.slices, .writes = link.writes};
+}
+
+void OfferPublisher::close(std::chrono::milliseconds) {
+  // Another instance has its own by now, or none is right.
+  const auto removed = remove_offer_state(options_.run_dir, options_.instance);
+  if (!removed) log_.debug("the state of the offer is not removed", {{"reason", removed.error().text}});
 }
 
 void OfferPublisher::resolve(DevicesInUse& in_use) {

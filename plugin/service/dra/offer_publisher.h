@@ -6,8 +6,10 @@
 #include "common/log.h"
 #include "plugin/dra/offer.h"
 #include "plugin/dra/offer_link.h"
+#include "plugin/dra/offer_state.h"
 #include "plugin/publish/publisher.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +19,9 @@ class OfferPublisher final : public Publisher {
  public:
   struct Options {
     OfferOptions offer;
-    std::string socket;   // of vfrail-kube
-    std::string run_dir;  // with the records of claims
+    std::string socket;         // of vfrail-kube
+    std::string run_dir;        // with the records of claims
+    std::string instance = {};  // uid of the pod that this runs in; empty: the only one on the node
   };
 
   // `log` outlives it.
@@ -29,7 +32,8 @@ class OfferPublisher final : public Publisher {
 
   Result<> start(std::function<void()> wake) override;
   bool follow(const std::vector<PublishedPool>& pools, Time now) override;
-  Time run_due(Time) override { return Time::max(); }
+  // Writes the state of the offer for the commands of this node.
+  Time run_due(Time now) override;
   // kubelet knows, and DraPublisher's records say what the names of claims mean.
   bool ask_in_use(Time) override { return false; }
   std::optional<Answer> take_answer() override { return std::nullopt; }
@@ -37,8 +41,9 @@ class OfferPublisher final : public Publisher {
   // device plugin, and not offered until that pod has ended.
   void complete(DevicesInUse& in_use) override;
   std::vector<ResourceStatus> status() const override { return {}; }
+  void describe(NodeStatus& status) const override;
   // The offer stays: another instance of this takes it over.
-  void close(std::chrono::milliseconds) override {}
+  void close(std::chrono::milliseconds patience) override;
 
   // The name of this node's pool; empty: vfrail-kube has not answered yet. On any thread.
   std::string node_pool() const { return link_.state().node; }
@@ -54,6 +59,9 @@ class OfferPublisher final : public Publisher {
   DevicesInUse held_;                 // by the device plugin
   bool knows_held_ = false;
   KnownNames names_;
+  std::vector<std::string> resources_;  // of the last offer
+  std::optional<OfferState> written_;
+  std::string not_written_;          // why, as it was logged
   std::vector<Warning> complaints_;  // of the last answer
 };
 
