@@ -26,7 +26,7 @@ Result<DevicesInUse> ask_kubelet(const std::string& kubelet_root) {
   auto in_use = list_pod_resources({.socket = pod_resources_socket(kubelet_root), .resources = {}});
   // Without the records, devices of claims stand under the claims.
   const auto claims = read_claim_records(kRunFolder);
-  if (in_use && claims) resolve_claims(*claims, *in_use);
+  if (in_use && claims) resolve_claims(claims->records, *in_use);
   return in_use;
 }
 

@@ -134,6 +134,24 @@ constexpr CheckRow kNodeRows[] = {
      "The finding has the line."},
     {"VF-N46", "A resource has no device.", "One selector alone keeps out what all others match.",
      "Correct it: `vfrail inspect --explain` shows every selector."},
+    {"VF-N47",
+     "Pods with claims stay in ContainerCreating: the DRA driver is not registered; or they stay "
+     "Terminating.",
+     "vfrail serve does not run, runs without --dra-socket, or its sockets are not in kubelet's folders.",
+     "The log of vfrail serve; --kubelet-root. Keep DRA on until all pods with claims have ended."},
+    {"VF-N48", "Claims are not prepared, and the node's devices are not published.",
+     "vfrail-kube node does not run, or the API server does not answer it.",
+     "The log of its container; its service account's rights are in the chart."},
+    {"VF-N49", "Pods that claim a device stay Pending.",
+     "The node's devices are in no ResourceSlice: the device plugin still offers them, the API server is "
+     "away or older than 1.34, or it refuses them.",
+     "The finding has the reason; `vfrail explain` says what to do about its id."},
+    {"VF-N50", "A device of a claim is free for no other pod.",
+     "Its claim was prepared, and the pod is gone without kubelet having released it.",
+     "vfrail serve asks the API server every 5 minutes and releases it; its log says why not."},
+    {"VF-N51", "A container of a pod with a claim is not created again, or gets another device's nodes.",
+     "A CDI spec was removed, or the device nodes have other numbers since it was written.",
+     "Restart the pod of vfrail on this node: it writes the specs of all claims anew."},
 };
 
 }  // namespace

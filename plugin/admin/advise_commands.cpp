@@ -69,6 +69,8 @@ void define_example(CLI::App* example, ExampleOptions& options) {
                    "GPUs of each pod; a job whose program needs one has at least 1")
       ->check(CLI::Range(0, 64))
       ->option_text("NUMBER");
+  example->add_flag("--claim", options.request.claim,
+                    "By a ResourceClaim, with GPUs and devices below one PCIe root (DRA, Kubernetes 1.34)");
   example
       ->add_option(
           "--network", options.request.networks,

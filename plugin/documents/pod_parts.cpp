@@ -37,6 +37,15 @@ Json list_of(Json one) {
   return out;
 }
 
+constexpr const char* kClaim = "devices";
+
+Json resources_of(const PodNeeds& needs) {
+  if (!needs.claim_template.empty())
+    return Json::object().set("claims", list_of(Json::object().set("name", kClaim)));
+  const Json amounts = counted_resources(needs);
+  return Json::object().set("requests", amounts).set("limits", amounts);
+}
+
 Json base_container(const ContainerText& text) {
   Json out = Json::object();
   out.set("name", text.name).set("image", text.image);
@@ -47,9 +56,8 @@ Json base_container(const ContainerText& text) {
 Json device_container(const PodNeeds& needs, const ContainerText& text) {
   Json out = base_container(text);
   if (needs.gpus > 0) out.set("env", environment(needs));
-  const Json amounts = counted_resources(needs);
   if (!needs.limit_lifted) out.set("securityContext", security());
-  out.set("resources", Json::object().set("requests", amounts).set("limits", amounts));
+  out.set("resources", resources_of(needs));
   out.set("volumeMounts", list_of(Json::object().set("name", "shm").set("mountPath", "/dev/shm")));
   return out;
 }
@@ -65,6 +73,10 @@ Json pod_template(const PodNeeds& needs, const ContainerText& container) {
   }
   Json spec = Json::object();
   if (needs.host_network) spec.set("hostNetwork", true).set("dnsPolicy", "ClusterFirstWithHostNet");
+  if (!needs.claim_template.empty())
+    spec.set(
+        "resourceClaims",
+        list_of(Json::object().set("name", kClaim).set("resourceClaimTemplateName", needs.claim_template)));
   spec.set("containers", list_of(device_container(needs, container)));
   // NCCL and data loaders; its content counts as memory of the pod.
   Json shm = Json::object();

@@ -17,6 +17,7 @@ struct PodNeeds {
   std::vector<std::string> networks;  // one for each unit; none: no annotation
   bool host_network = false;          // RoCE of shared devices
   bool limit_lifted = false;          // the resource's `memlock` lets any user pin memory
+  std::string claim_template = {};    // a ResourceClaimTemplate that has all of them; empty: by limits
 };
 
 struct ContainerText {

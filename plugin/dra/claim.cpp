@@ -154,19 +154,22 @@ Result<> check_uid(ObjectReader& top, const ClaimName& name) {
                    ": the claim was deleted and made again"};
 }
 
+constexpr std::string_view kOfTemplate = "resource.kubernetes.io/pod-claim-name";
+constexpr std::string_view kOfExtendedResource = "resource.kubernetes.io/extended-resource-claim";
+
+Result<bool> has_annotation(ObjectReader& top, std::string_view name) {
+  const Json::Object* metadata = TRY(top.object("metadata"));
+  if (metadata == nullptr) return false;
+  ObjectReader reader(*metadata, "metadata");
+  const Json::Object* all = TRY(reader.object("annotations"));
+  return all != nullptr &&
+         std::any_of(all->begin(), all->end(), [&](const auto& one) { return one.first == name; });
+}
+
 // Multus finds the claims that Kubernetes makes for a pod, by its status, and not those that the pod names
 // itself: such a pod would run without its device.
 Result<> check_resolvable(ObjectReader& top) {
-  const Json::Object* metadata = TRY(top.object("metadata"));
-  ObjectReader reader(*metadata, "metadata");
-  const Json::Object* annotations = TRY(reader.object("annotations"));
-  static const Json::Object kNone;
-  const Json::Object& all = annotations == nullptr ? kNone : *annotations;
-  const bool found = std::any_of(all.begin(), all.end(), [](const auto& one) {
-    return one.first == "resource.kubernetes.io/pod-claim-name" ||
-           one.first == "resource.kubernetes.io/extended-resource-claim";
-  });
-  if (found) return {};
+  if (TRY(has_annotation(top, kOfTemplate)) || TRY(has_annotation(top, kOfExtendedResource))) return {};
   return Error{
       Errc::unsupported, 0,
       "the pod refers to the claim directly (resourceClaimName), and Multus resolves only claims that are "
@@ -200,6 +203,7 @@ Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimRea
   // What stays in the host needs no network, and so no Multus.
   const bool shared = is_shared(out.requests);
   if (!shared) TRY(check_resolvable(top));
+  out.for_extended_resource = TRY(has_annotation(top, kOfExtendedResource));
   out.pod = TRY(read_pod(status, shared));
   TRY(check_configs(devices, ours, out.requests));
   return out;

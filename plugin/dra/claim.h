@@ -32,6 +32,8 @@ struct Claim {
   ClaimingPod pod;  // empty without requests
   std::string node_pool;
   std::vector<ClaimedRequest> requests;  // in the order of their first device; empty: nothing of it is ours
+  // Made by the scheduler for resources in the limits of the pod's containers, a request for each of them.
+  bool for_extended_resource = false;
   bool operator==(const Claim&) const = default;
 };
 

@@ -41,8 +41,9 @@ Json format_claim(const ClaimRecord& record) {
     for (const ClaimRecord::Device& device : request.devices) devices.push(format_device(device));
     requests.push(Json::object().set("name", request.name).set("devices", std::move(devices)));
   }
-  return Json::object()
-      .set("schema", kClaimSchema)
+  Json out = Json::object();
+  if (record.for_extended_resource) out.set("extended_resource", true);
+  return out.set("schema", kClaimSchema)
       .set("namespace", record.claim.name_space)
       .set("name", record.claim.name)
       .set("uid", record.claim.uid)
@@ -103,6 +104,7 @@ Result<ClaimRecord> parse_claim_record(const std::string& uid, std::string_view 
   out.claim.uid = TRY(needed(reader, "uid"));
   if (out.claim.uid != uid) return reader.error("uid", "is of another claim: " + out.claim.uid);
   out.node_pool = TRY(needed(reader, "pool"));
+  out.for_extended_resource = TRY(reader.boolean("extended_resource")).value_or(false);
   const Json::Object* pod = TRY(reader.object("pod"));
   if (pod == nullptr) return reader.error("pod", "missing");
   ObjectReader of_pod(*pod, "pod");

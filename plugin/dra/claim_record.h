@@ -38,6 +38,7 @@ struct ClaimRecord {
   ClaimingPod pod;
   std::string node_pool;
   std::vector<Request> requests;
+  bool for_extended_resource = false;
 
   // "claim default/gpu-and-nic of pod trainer-0".
   std::string text() const;

@@ -9,11 +9,15 @@
 
 namespace vfrail::plugin {
 
-Result<std::vector<ClaimRecord>> read_claim_records(const std::string& run_dir) {
-  std::vector<ClaimRecord> out;
+Result<ClaimRecords> read_claim_records(const std::string& run_dir) {
+  ClaimRecords out;
   for (const std::string& uid : TRY(list_claims(run_dir))) {
-    // One that has been removed meanwhile is not missed.
-    if (auto record = TRY(read_claim_record(run_dir, uid))) out.push_back(*std::move(record));
+    auto record = read_claim_record(run_dir, uid);
+    if (!record) {
+      out.unread.push_back({record.error().text, record.error().id()});
+    } else if (*record) {  // one that has been removed meanwhile is not missed
+      out.records.push_back(**std::move(record));
+    }
   }
   return out;
 }

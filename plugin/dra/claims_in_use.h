@@ -2,6 +2,7 @@
 // name, and which resource they are of only this node's records say.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/result.h"
 #include "plugin/device/match/devices_in_use.h"
 #include "plugin/dra/claim_record.h"
@@ -11,8 +12,12 @@
 
 namespace vfrail::plugin {
 
+struct ClaimRecords {
+  std::vector<ClaimRecord> records;
+  std::vector<Warning> unread;  // one that is damaged does not hide the others
+};
 // Of all claims that are prepared.
-Result<std::vector<ClaimRecord>> read_claim_records(const std::string& run_dir);
+Result<ClaimRecords> read_claim_records(const std::string& run_dir);
 
 // Moves the devices of these claims to their resources, as if kubelet's device plugin had them. Claims of
 // other drivers stay as they are. Pure.

@@ -21,6 +21,16 @@ bool is_true_in(const Json& object, std::string_view key) {
   return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
 }
 
+std::optional<int64_t> number_of(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->as_int() != nullptr ? std::optional(*value->as_int()) : std::nullopt;
+}
+
+// What the log is about, which does not count writes.
+bool is_same(const OfferLink::State& a, const OfferLink::State& b) {
+  return a.node == b.node && a.published == b.published && a.reason == b.reason;
+}
+
 }  // namespace
 
 OfferLink::OfferLink(Options options, Log& log)
@@ -59,19 +69,25 @@ OfferLink::State OfferLink::state() const {
 
 OfferLink::State OfferLink::send(const std::string& body) {
   State out;
-  out.node = state().node;
+  const State before = state();
+  out.node = before.node;
+  out.slices = before.slices;
+  out.writes = before.writes;
   const auto answer = agent_.put_devices(body);
   failures_ = answer ? 0 : failures_ + 1;
   if (!answer) {
     out.reason = answer.error().text;
+    out.id = answer.error().id_text();
     return out;
   }
   out.node = text_of(*answer, "node");
   out.reason = text_of(*answer, "reason");
+  out.id = text_of(*answer, "id");
   out.published = is_true_in(*answer, "published");
   out.sharing = is_true_in(*answer, "sharing");
-  const Json* devices = answer->find("devices");
-  if (devices != nullptr && devices->as_int() != nullptr) out.devices = *devices->as_int();
+  out.devices = number_of(*answer, "devices");
+  out.slices = number_of(*answer, "slices").value_or(0);
+  out.writes = number_of(*answer, "writes").value_or(0);
   return out;
 }
 
@@ -85,7 +101,7 @@ void OfferLink::note(State now) {
     before = std::exchange(state_, now);
   }
   if (on_change_) on_change_();
-  if (now.published == before.published && now.reason == before.reason && now.node == before.node) return;
+  if (is_same(before, now)) return;
   if (now.published) {
     log_.info("devices are offered to the scheduler", {{"pool", now.node}});
   } else {

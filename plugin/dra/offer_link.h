@@ -32,7 +32,10 @@ class OfferLink {
     std::string node;                     // the name of the node's pool; empty: no answer yet
     bool published = false;               // the API server has these devices
     std::string reason = {};              // why not
+    std::string id = {};                  // of that reason: "VF-BUSY"
     std::optional<int64_t> devices = {};  // in its slices of this node; empty: not known
+    int64_t slices = 0;                   // of this node
+    int64_t writes = 0;                   // of slices, since vfrail-kube has started
     bool sharing = false;  // and keeps allowMultipleAllocations; false also while that is not known
     bool operator==(const State&) const = default;
   };

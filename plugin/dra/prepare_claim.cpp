@@ -3,6 +3,7 @@
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/node/attachments.h"
+#include "common/text.h"
 #include "plugin/device/allocate/attached_devices.h"
 #include "plugin/device/allocate/cdi.h"
 #include "plugin/device/allocate/cdi_folder.h"
@@ -74,7 +75,11 @@ Result<ClaimRecord::Device> make_device(const ClaimedRequest& request, const std
 }
 
 Result<ClaimRecord> make_record(const Claim& claim, const OfferedUnits& offered) {
-  ClaimRecord out{.claim = claim.name, .pod = claim.pod, .node_pool = claim.node_pool, .requests = {}};
+  ClaimRecord out{.claim = claim.name,
+                  .pod = claim.pod,
+                  .node_pool = claim.node_pool,
+                  .requests = {},
+                  .for_extended_resource = claim.for_extended_resource};
   for (const ClaimedRequest& request : claim.requests) {
     ClaimRecord::Request& named = out.requests.emplace_back(ClaimRecord::Request{request.name, {}});
     for (const std::string& device : request.devices)
@@ -120,9 +125,23 @@ std::vector<std::string> devices_of(const ClaimRecord::Device& device, const Pre
   return {device.unit};
 }
 
-// What is about all devices of a request, and so in no device's spec.
-ContainerEdits edits_of_request(ContainerEdits edits) {
+// What is about all devices of a request, and so in no device's spec. A pod with extended resources gets what
+// it gets of the device plugin, and nothing more.
+ContainerEdits edits_of_request(const ClaimRecord& record, size_t index, ContainerEdits edits) {
+  std::vector<std::string> devices;
+  for (const std::string& id : edits.cdi_devices) devices.push_back(id.substr(id.find('=') + 1));
   edits.cdi_devices.clear();
+  const auto& requested = record.requests[index].devices;
+  // Of shares it would say nothing: they have no device of their own.
+  const bool shared = !requested.empty() && !requested.front().share.empty();
+  if (record.for_extended_resource || shared) return edits;
+  // In the order of the request, as the resource's own variable has them.
+  auto place = devices.begin();
+  for (const ClaimRecord::Device& device : requested) {
+    const auto at = std::find(place, devices.end(), device.unit);
+    if (at != devices.end()) std::rotate(place++, at, std::next(at));
+  }
+  edits.env[request_variable(record.requests[index].name)] = joined(devices, ",");
   return edits;
 }
 
@@ -130,7 +149,7 @@ Result<> write_claim_specs(const ClaimRecord& record, const std::vector<Containe
                            const AllocatePlaces& places) {
   for (size_t i = 0; i < record.requests.size(); ++i) {
     CdiSpec spec = claim_spec(record.claim.uid, record.requests[i].name);
-    spec.edits = edits_of_request(edits.at(i));
+    spec.edits = edits_of_request(record, i, edits.at(i));
     if (spec.edits == ContainerEdits()) continue;
     const auto there = read_cdi_spec(places.cdi_dir + "/" + spec.file_name());
     if (there && *there && **there == spec) continue;
@@ -153,13 +172,14 @@ bool is_spec_of(const std::string& cdi_id, const ClaimRecord::Device& device, co
 }
 
 // A container gets all devices of a request, so each spec is named once.
-std::vector<PreparedDevice> answer_request(const ClaimRecord& record, const ClaimRecord::Request& request,
+std::vector<PreparedDevice> answer_request(const ClaimRecord& record, size_t index,
                                            const ContainerEdits& edits, const PreparedFiles& files) {
+  const ClaimRecord::Request& request = record.requests[index];
   std::vector<PreparedDevice> out;
   std::set<std::string> named;
   for (const ClaimRecord::Device& device : request.devices) {
     PreparedDevice one{request.name, record.node_pool, device.device, {}, device.share};
-    if (out.empty() && edits_of_request(edits) != ContainerEdits())
+    if (out.empty() && edits_of_request(record, index, edits) != ContainerEdits())
       one.cdi_ids.push_back(claim_cdi_id(record.claim.uid, request.name));
     for (const std::string& id : edits.cdi_devices) {
       if (is_spec_of(id, device, files) && named.insert(id).second) one.cdi_ids.push_back(id);
@@ -172,7 +192,7 @@ std::vector<PreparedDevice> answer_request(const ClaimRecord& record, const Clai
 std::vector<PreparedDevice> answer(const ClaimRecord& record, const PreparedRecord& prepared) {
   std::vector<PreparedDevice> out;
   for (size_t i = 0; i < record.requests.size(); ++i) {
-    auto more = answer_request(record, record.requests[i], prepared.edits->at(i), prepared.files);
+    auto more = answer_request(record, i, prepared.edits->at(i), prepared.files);
     out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return out;
@@ -291,7 +311,7 @@ Result<> check_files(const PreparedRecord& prepared, const ClaimRecord& record,
                      const AllocatePlaces& places) {
   std::vector<std::string> paths = prepared.files.paths;
   for (size_t i = 0; i < record.requests.size(); ++i) {
-    if (edits_of_request(prepared.edits->at(i)) != ContainerEdits())
+    if (edits_of_request(record, i, prepared.edits->at(i)) != ContainerEdits())
       paths.push_back(spec_path(record.claim.uid, record.requests[i].name, places));
   }
   for (const std::string& path : paths) {
@@ -308,6 +328,15 @@ Result<> check_files(const PreparedRecord& prepared, const ClaimRecord& record,
 
 std::string claim_cdi_id(const std::string& uid, const std::string& request) {
   return claim_spec(uid, request).qualified_name();
+}
+
+std::string request_variable(const std::string& request) {
+  std::string out = "VFRAIL_REQUEST_";
+  for (const char c : request.substr(0, request.find('/'))) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
+  }
+  return out;
 }
 
 Result<std::vector<PreparedDevice>> prepare_claim(const Claim& claim, const OfferedUnits& offered,
@@ -367,22 +396,6 @@ Result<> unprepare_claim(const std::string& uid, const AllocatePlaces& places) {
   const auto prepared = TRY(read_prepared(places.run_dir, uid));
   TRY(check_returned(record ? record->claim.text() : uid, devices_of(record, prepared), places));
   return remove_all(uid, record, places);
-}
-
-std::vector<Warning> rewrite_all(const std::vector<PublishedPool>& pools, const AllocatePlaces& places) {
-  std::vector<Warning> out;
-  const auto claims = list_claims(places.run_dir);
-  if (!claims) return {{claims.error().text, claims.error().id()}};
-  for (const std::string& uid : *claims) {
-    const auto record = find_prepared_claim(uid, places);
-    if (record && !*record) continue;  // kubelet has no answer, and asks again
-    const Result<> written = !record ? Result<>(record.error()) : [&]() -> Result<> {
-      TRY(prepare_again(**record, pools, places));
-      return {};
-    }();
-    if (!written) out.push_back({written.error().text, written.error().id()});
-  }
-  return out;
 }
 
 }  // namespace vfrail::plugin

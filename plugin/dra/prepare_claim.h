@@ -4,7 +4,6 @@
 // Touches nothing of another claim. Knows neither kubelet nor the API server.
 #pragma once
 
-#include "common/errors/warning.h"
 #include "common/result.h"
 #include "plugin/device/allocate/prepare.h"
 #include "plugin/dra/claim.h"
@@ -43,6 +42,11 @@ struct PreparedDevice {
 // "vfrail.io/claim=UID-REQUEST": a CDI device of that claim and request alone.
 std::string claim_cdi_id(const std::string& uid, const std::string& request);
 
+// "VFRAIL_REQUEST_NIC", of "nic" and of its alternative "nic/vf": the variable with the devices of that
+// request alone. Of two requests of one resource each has the variable of the resource, and the runtime gives
+// a container that has both the value of the second.
+std::string request_variable(const std::string& request);
+
 // Idempotent, as prepare_for() is. An error of a claim that was not prepared before has changed nothing.
 // Errc::busy if a device that pods do not share is prepared for another claim. A claim of which nothing is
 // ours needs nothing, not even a record. One call at a time for a claim.
@@ -61,9 +65,5 @@ Result<std::vector<PreparedDevice>> prepare_again(const ClaimRecord& record,
 // Removes what was prepared for the claim, the record last. Done if it never was. Errc::busy while a pod has
 // one of its devices: vfrail-cni has to return that before anybody else gets it.
 Result<> unprepare_claim(const std::string& uid, const AllocatePlaces& places);
-
-// prepare_again() for all claims that are prepared: after a start of the plugin, before which the specs may
-// have been removed. Those that failed, with the reason.
-std::vector<Warning> rewrite_all(const std::vector<PublishedPool>& pools, const AllocatePlaces& places);
 
 }  // namespace vfrail::plugin

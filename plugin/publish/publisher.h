@@ -53,6 +53,8 @@ class Publisher {
   virtual void complete(DevicesInUse&) {}
 
   virtual std::vector<ResourceStatus> status() const = 0;
+  // What else it has to say of the node.
+  virtual void describe(NodeStatus&) const {}
   // Calls that are under way may go on for so long. What pods that run on have stays.
   virtual void close(std::chrono::milliseconds patience) = 0;
 };

@@ -82,6 +82,10 @@ std::vector<ResourceStatus> Publishers::status() const {
   return out;
 }
 
+void Publishers::describe(NodeStatus& status) const {
+  for (const Publisher* one : all_) one->describe(status);
+}
+
 void Publishers::close(milliseconds patience) {
   const Time deadline = steady_clock::now() + patience;
   for (Publisher* one : all_)

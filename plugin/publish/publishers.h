@@ -28,6 +28,7 @@ class Publishers {
   std::optional<Publisher::Answer> take_answer();
   void complete(DevicesInUse& in_use);
   std::vector<ResourceStatus> status() const;
+  void describe(NodeStatus& status) const;
   // One after the other, in that time together.
   void close(std::chrono::milliseconds patience);
 

@@ -311,13 +311,15 @@ void Daemon::remark(const Remark& remark) {
 void Daemon::publish_status() const {
   if (options_.status == nullptr) return;
   const auto& failure = advertised_.failure();
-  options_.status->publish({.scanned = advertised_.has_list(),
-                            .scan_failure = failure ? failure->reason : std::string(),
-                            .resources = publishers_.status(),
-                            .left_out = advertised_.rest().left_out,
-                            .unread = advertised_.rest().unread,
-                            .orphaned = advertised_.orphans().size(),
-                            .skipped = options_.config.now().skipped});
+  NodeStatus now{.scanned = advertised_.has_list(),
+                 .scan_failure = failure ? failure->reason : std::string(),
+                 .resources = publishers_.status(),
+                 .left_out = advertised_.rest().left_out,
+                 .unread = advertised_.rest().unread,
+                 .orphaned = advertised_.orphans().size(),
+                 .skipped = options_.config.now().skipped};
+  publishers_.describe(now);
+  options_.status->publish(std::move(now));
   options_.status->answer();
 }
 

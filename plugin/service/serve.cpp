@@ -249,7 +249,7 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
 
 // Dynamic resource allocation: the scheduler by vfrail-kube, and kubelet's claims.
 struct DraFrontEnd {
-  DraFrontEnd(const ServeOptions& options, const AllocatePlaces& places, Log& log)
+  DraFrontEnd(const ServeOptions& options, const AllocatePlaces& places, Counters& counters, Log& log)
       : agent(options.dra_socket),
         shared(options.run_dir, log),
         offer({.offer = {.driver = options.dra_driver,
@@ -257,6 +257,7 @@ struct DraFrontEnd {
                          .lanes = options.dra_lanes},
                .socket = options.dra_socket,
                .run_dir = options.run_dir,
+               .instance = options.dra_instance,
                .drain = options.dra_drain,
                .sys = places.sys},
               shared, log),
@@ -266,7 +267,8 @@ struct DraFrontEnd {
                 .places = places,
                 .by_claims = [this](const ResourceConfig& one) { return offer.by_claims(one); },
                 .lanes = options.dra_lanes,
-                .node_pool = [this] { return offer.node_pool(); }},
+                .node_pool = [this] { return offer.node_pool(); },
+                .counters = &counters},
                agent, log),
         statuses({.driver = options.dra_driver, .places = places}, agent, log) {}
 
@@ -333,9 +335,13 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
     return done->ask_at;
   };
   std::optional<DraFrontEnd> dra;
-  // Else a pod can get a share by the device plugin, and then no pool goes by claims because it once did.
-  if (options.dra_socket.empty()) TRY(forget_shared_ways(options.run_dir));
-  if (!options.dra_socket.empty()) dra.emplace(options, places, log);
+  if (options.dra_socket.empty()) {
+    // Else a pod can get a share by the device plugin, and then no pool goes by claims because it once did.
+    TRY(forget_shared_ways(options.run_dir));
+    (void)remove_offer_state(options.run_dir);  // of one that was killed
+  } else {
+    dra.emplace(options, places, counters, log);
+  }
   KubeletPublisher kubelet(
       {.kubelet_root = options.kubelet_root,
        .registration = setup.registration,

@@ -104,9 +104,9 @@ TEST_CASE("generated parts of documents are up to date") {
 
 TEST_CASE("generated examples are what the command in their first line prints") {
   size_t examples = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(test::source_path("examples"))) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_path("examples"))) {
     if (entry.path().extension() != ".yaml") continue;
-    const std::string file = "examples/" + entry.path().filename().string();
+    const std::string file = std::filesystem::relative(entry.path(), test::source_path()).string();
     const std::string text = source_text(file);
     const std::string first = text.substr(0, text.find('\n') + 1);
     if (!first.starts_with("# vfrail example ")) continue;

@@ -168,8 +168,44 @@ std::vector<YAML::Node> PodTemplate::containers() const {
   return all;
 }
 
+namespace {
+
+// The resource whose devices a class has: of a class of the documents by its expression, else the one that is
+// called so, as the class that `vfrail example` names. Empty: another driver's.
+std::string resource_of_class(const std::string& name) {
+  std::string expression;
+  for (const Document& one : documents_of("DeviceClass")) {
+    if (one.name() != name) continue;
+    for (const auto& selector : below(one.node, {"spec", "selectors"}))
+      expression += below(selector, {"cel", "expression"}).as<std::string>("");
+  }
+  for (const ResourceConfig& resource : all_resources()) {
+    const bool named = expression.find("\"" + resource.resource() + "\"") != std::string::npos;
+    if (expression.empty() ? resource.name == name : named) return resource.resource();
+  }
+  return "";
+}
+
+// Of the templates in the document's own file.
+void add_claimed(const PodTemplate& pod, std::map<std::string, int>& sum) {
+  for (const auto& claim : pod.spec["resourceClaims"]) {
+    const auto name = claim["resourceClaimTemplateName"].as<std::string>();
+    for (const Document& one : documents_of("ResourceClaimTemplate")) {
+      if (one.name() != name || !pod.where.starts_with(one.file + ": ")) continue;
+      for (const auto& request : below(one.node, {"spec", "spec", "devices", "requests"})) {
+        const std::string resource =
+            resource_of_class(below(request, {"exactly", "deviceClassName"}).as<std::string>());
+        if (!resource.empty()) sum[resource] += below(request, {"exactly", "count"}).as<int>(1);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 std::map<std::string, int> PodTemplate::devices() const {
   std::map<std::string, int> sum;
+  add_claimed(*this, sum);
   for (const YAML::Node& container : containers()) {
     for (const auto& entry : below(container, {"resources", "limits"})) {
       const auto resource = entry.first.as<std::string>();

@@ -51,7 +51,7 @@ struct PodTemplate {
   YAML::Node spec;
 
   std::vector<YAML::Node> containers() const;  // init containers too
-  // What all containers together ask for, of resources with a '/' in the name.
+  // What all containers together ask for, of resources with a '/' in the name; and what its claims do.
   std::map<std::string, int> devices() const;
 };
 std::vector<PodTemplate> pod_templates(const std::vector<Document>& documents);

@@ -135,6 +135,67 @@ TEST_CASE("a pod asks for a device for each network that is named") {
   CHECK(made[0].node["metadata"]["annotations"][kNetworksAnnotation].as<std::string>() == "rail0,team/rail1");
 }
 
+TEST_CASE("with --claim a pod has its devices by a template, each GPU with one below its root") {
+  const auto made = documents_in(
+      text_of({.resource = "nvidia.com/hostdev", .gpus = 2, .claim = true, .networks = {"a", "b"}}));
+  REQUIRE(objects_of(made) == std::vector<std::string>{"resource.k8s.io/v1 ResourceClaimTemplate", "v1 Pod"});
+  const YAML::Node devices = made[0].node["spec"]["spec"]["devices"];
+  std::vector<std::string> requests;
+  for (const auto& one : devices["requests"])
+    requests.push_back(one["name"].as<std::string>() + " " +
+                       one["exactly"]["deviceClassName"].as<std::string>());
+  CHECK(requests == std::vector<std::string>{"gpu-0 gpu.nvidia.com", "nic-0 hostdev", "gpu-1 gpu.nvidia.com",
+                                             "nic-1 hostdev"});
+  REQUIRE(devices["constraints"].size() == 2);
+  CHECK(devices["constraints"][1]["requests"].as<std::vector<std::string>>() ==
+        std::vector<std::string>{"gpu-1", "nic-1"});
+  const YAML::Node pod = made[1].node["spec"];
+  CHECK(pod["resourceClaims"][0]["resourceClaimTemplateName"].as<std::string>() == made[0].name());
+  CHECK_FALSE(below(pod["containers"][0], {"resources", "limits"}).IsDefined());
+  CHECK(pod["containers"][0]["resources"]["claims"][0]["name"].as<std::string>() ==
+        pod["resourceClaims"][0]["name"].as<std::string>());
+}
+
+TEST_CASE(
+    "a claim has one request without GPUs, several GPUs of a device in one, and no pairs that do not come "
+    "out even") {
+  const auto devices = [](uint32_t gpus, const std::vector<std::string>& networks) {
+    return documents_in(text_of(
+        {.resource = "nvidia.com/hostdev", .gpus = gpus, .claim = true, .networks = networks}))[0]
+        .node["spec"]["spec"]["devices"];
+  };
+  const YAML::Node none = devices(0, {"a", "b"});
+  CHECK(none["requests"].size() == 1);
+  CHECK(none["requests"][0]["exactly"]["count"].as<int>() == 2);
+  CHECK_FALSE(none["constraints"].IsDefined());
+  const YAML::Node two = devices(2, {"a"});
+  CHECK(two["requests"].size() == 2);
+  CHECK(two["requests"][0]["exactly"]["count"].as<int>() == 2);
+  CHECK(two["constraints"].size() == 1);
+  CHECK_FALSE(devices(3, {"a", "b"})["constraints"].IsDefined());
+  // A device for each GPU where no node says otherwise.
+  CHECK(devices(4, {})["constraints"].size() == 4);
+}
+
+TEST_CASE(
+    "a claim is refused where devices are shared, several resources are named, or it would be too large") {
+  for (const auto& [request, reason] : std::vector<std::pair<ExampleRequest, std::string>>{
+           {{.resource = "rdma/ib", .claim = true},
+            "devices that pods share, which stay with the device plugin"},
+           {{.resource = "nvidia.com/*", .claim = true}, ""},
+           {{.resource = "nvidia.com/hostdev", .gpus = 17, .claim = true},
+            "are more than a ResourceClaim has (32)"}}) {
+    const auto text = example_of(request);
+    if (reason.empty()) {
+      CHECK(text);  // a pattern that matches one
+      continue;
+    }
+    REQUIRE_FALSE(text);
+    INFO(text.error().text);
+    CHECK(says(text.error().text, reason));
+  }
+}
+
 TEST_CASE("without a network one is printed with the pod, whose address range is called a placeholder") {
   const std::string text = text_of({.resource = "rdma/ib_pf"});
   const auto made = documents_in(text);

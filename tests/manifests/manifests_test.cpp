@@ -229,6 +229,43 @@ TEST_CASE("a pod names networks that exist, and asks for one device for each of 
   CHECK(attachments > 0);
 }
 
+TEST_CASE("a claim's constraints name its requests, and the attribute that devices and GPUs have") {
+  size_t aligned = 0;
+  for (const Document& one : documents_of("ResourceClaimTemplate")) {
+    INFO(one.where());
+    CHECK(one.text("apiVersion") == "resource.k8s.io/v1");
+    std::set<std::string> requests;
+    for (const auto& request : below(one.node, {"spec", "spec", "devices", "requests"})) {
+      CHECK(requests.insert(request["name"].as<std::string>()).second);
+      CHECK(below(request, {"exactly", "deviceClassName"}).IsDefined());
+    }
+    CHECK_FALSE(requests.empty());
+    for (const auto& constraint : below(one.node, {"spec", "spec", "devices", "constraints"})) {
+      ++aligned;
+      CHECK(constraint["matchAttribute"].as<std::string>() == "resource.kubernetes.io/pcieRoot");
+      for (const auto& name : constraint["requests"]) CHECK(requests.contains(name.as<std::string>()));
+    }
+  }
+  CHECK(aligned >= 2);
+}
+
+TEST_CASE("a pod that names a template of claims has a container that uses the claim") {
+  size_t pods = 0;
+  for (const PodTemplate& pod : pod_templates()) {
+    INFO(pod.where);
+    std::set<std::string> claims;
+    for (const auto& claim : pod.spec["resourceClaims"]) claims.insert(claim["name"].as<std::string>());
+    std::set<std::string> used;
+    for (const YAML::Node& container : pod.containers()) {
+      for (const auto& claim : below(container, {"resources", "claims"}))
+        used.insert(claim["name"].as<std::string>());
+    }
+    CHECK(used == claims);
+    pods += claims.empty() ? 0 : 1;
+  }
+  CHECK(pods >= 3);
+}
+
 TEST_CASE("a pod with an RDMA or vfio device may lock memory") {
   for (const PodTemplate& pod : pod_templates()) {
     for (const YAML::Node& container : pod.containers()) {

@@ -5,6 +5,7 @@
 #include "plugin/dra/slice_devices.h"
 #include "plugin/service/dra/dra_apis.h"
 #include "plugin/service/dra/dra_publisher.h"
+#include "plugin/service/dra/offer_publisher.h"
 #include "proto/pluginregistration_v1.grpc.pb.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
@@ -103,7 +104,7 @@ struct DraNode {
     start();
   }
 
-  DraPublisher::Options options() const {
+  DraPublisher::Options options() {
     AllocatePlaces places = node.places();
     places.cdi_dir = node.cdi_dir();
     places.cni_state_dir = node.path("cni");
@@ -111,7 +112,8 @@ struct DraNode {
             .instance = instance,
             .places = std::move(places),
             .node_pool = [this] { return node_pool; },
-            .health_interval = std::chrono::milliseconds{50}};
+            .health_interval = std::chrono::milliseconds{50},
+            .counters = &counters};
   }
 
   // Its devices are shared now, as rdma/hca.
@@ -180,6 +182,7 @@ struct DraNode {
   Pool pool;
   std::string node_pool = "node-1";
   std::string instance;
+  Counters counters;
   std::unique_ptr<DraPublisher> publisher;
 
  private:
@@ -392,6 +395,52 @@ TEST_CASE("at the start claims that the API server has no more are unprepared, o
   dra.api.remove("lost");
   dra.start();
   CHECK(eventually([&] { return *list_claims(dra.node.run_dir()) == Texts{kUid}; }));
+}
+
+TEST_CASE("claims are counted by their outcome, and those that are prepared") {
+  DraNode node;
+  const auto counts = [&] { return *node.counters.get().claims; };
+  CHECK(counts().prepared == 0);
+  node.api.put(kUid, {{"nic", {"0000-21-10-0"}}});
+  node.prepare({kUid});
+  CHECK(counts().prepares.ok == 1);
+  CHECK(counts().prepared == 1);
+  CHECK(counts().prepare_seconds.count() == 1);
+  node.api.set_away(true);
+  node.prepare({"77777777-5b7d-4c0e-9b1a-0d3c8c0f7a22"});
+  CHECK(counts().prepares.failed == 1);
+  REQUIRE(counts().prepare_failures.size() == 1);
+  CHECK(counts().prepare_failures.begin()->first.starts_with("VF-"));
+  CHECK(counts().prepared == 1);
+  CHECK(node.unprepare(kUid).empty());
+  CHECK(counts().unprepares.ok == 1);
+  CHECK(counts().prepared == 0);
+}
+
+TEST_CASE("what goes by claims is in a file for inspect until serve ends, and another instance's stays") {
+  const test::TempDir folder;
+  Log log;
+  REQUIRE(log.open_file("/dev/null"));
+  const auto options = [&](const std::string& instance) {
+    return OfferPublisher::Options{
+        .offer = {}, .socket = folder.path("no.sock"), .run_dir = folder.path("run"), .instance = instance};
+  };
+  OfferPublisher old(options("one"), log);
+  OfferPublisher next(options("two"), log);
+  const auto now = std::chrono::steady_clock::now();
+  old.run_due(now);
+  REQUIRE(*read_offer_state(folder.path("run")));
+  CHECK((*read_offer_state(folder.path("run")))->instance == "one");
+  next.run_due(now);
+  old.close({});
+  const auto left = read_offer_state(folder.path("run"));
+  REQUIRE(left);
+  REQUIRE(*left);
+  CHECK((*left)->instance == "two");
+  CHECK((*left)->driver == "vfrail.io");
+  CHECK_FALSE((*left)->published);
+  next.close({});
+  CHECK_FALSE(*read_offer_state(folder.path("run")));
 }
 
 TEST_CASE("two requests of a claim have an environment of their own") {

@@ -14,6 +14,9 @@ namespace {
 
 using Resources = std::vector<const ResourceConfig*>;
 
+// Of the objects that are printed.
+constexpr const char* kExampleName = "rdma-test";
+
 Result<Resources> find_resources(const Config& config, const std::string& name) {
   Resources out;
   std::vector<std::string> known;
@@ -50,15 +53,6 @@ Result<const JobKind*> find_kind(const std::string& name) {
                ErrorId::option_invalid};
 }
 
-std::string own_network(const ResourceConfig& resource) {
-  std::string out = resource.name;
-  for (char& c : out) c = c == '_' ? '-' : static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  // A name of Kubernetes begins and ends with a letter or digit.
-  while (!out.empty() && out.back() == '-') out.pop_back();
-  while (!out.empty() && out.front() == '-') out.erase(0, 1);
-  return out;
-}
-
 Json addresses_of_rails(size_t rails) {
   Json ipam = Json::array();
   for (size_t i = 0; i < rails; ++i) ipam.push(Json::object().set("range", placeholder_range(i)));
@@ -68,7 +62,7 @@ Json addresses_of_rails(size_t rails) {
 // The network of the resource, which is number `rail` of the pod's.
 Json make_network(const ExampleParts& parts, size_t rail) {
   const ResourceConfig& resource = *parts.resources[rail];
-  const std::string name = own_network(resource);
+  const std::string name = name_of_network(resource);
   Json ipam = Json::object().set("type", "whereabouts");
   const bool ranges = parts.is_bundle() && parts.node.rails > 1;
   if (!ranges) ipam.set("range", placeholder_range(rail));
@@ -100,12 +94,15 @@ void add_units(ExampleParts& parts) {
     if (wanted > 0 && needs.networks.empty())
       parts.resources.resize(std::min<size_t>(wanted, parts.resources.size()));
     if (needs.networks.empty()) {
-      for (const ResourceConfig* one : parts.resources) needs.networks.push_back(own_network(*one));
+      for (const ResourceConfig* one : parts.resources) needs.networks.push_back(name_of_network(*one));
     }
     return;
   }
-  const uint32_t units = parts.is_bundle() ? 1 : std::max<uint32_t>(parts.node.cards_of(needs.gpus), 1);
-  if (needs.networks.empty()) needs.networks.assign(units, own_network(parts.first()));
+  // In a claim each GPU has its own device, where it is not known that several share one.
+  const uint32_t least = parts.request.claim ? std::max<uint32_t>(needs.gpus, 1) : 1;
+  const uint32_t known = parts.node.cards_of(needs.gpus);
+  const uint32_t units = parts.is_bundle() ? 1 : known > 0 ? known : least;
+  if (needs.networks.empty()) needs.networks.assign(units, name_of_network(parts.first()));
   needs.units = static_cast<uint32_t>(needs.networks.size());
 }
 
@@ -119,6 +116,20 @@ Result<> check_networks(const ExampleParts& parts) {
                ErrorId::option_invalid};
 }
 
+Result<> check_claim(const ExampleParts& parts) {
+  if (!parts.request.claim) return {};
+  if (shares(parts.first()))
+    return Error{Errc::invalid, 0,
+                 "--claim: " + parts.first().resource() +
+                     " has devices that pods share, which stay with the device plugin",
+                 ErrorId::option_invalid};
+  if (parts.resources.size() == 1) return {};
+  return Error{Errc::invalid, 0,
+               "--claim: --resource " + parts.request.resource + " matches " +
+                   counted(parts.resources.size(), "resource") + "; name one",
+               ErrorId::option_invalid};
+}
+
 }  // namespace
 
 bool needs_network(const ResourceConfig& resource) { return !shares(resource); }
@@ -128,6 +139,7 @@ Result<std::string> make_example(const Config& config, const ExampleRequest& req
   auto resources = TRY(find_resources(config, request.resource));
   ExampleParts parts{request, kind, std::move(resources), {}, {}};
   TRY(check_networks(parts));
+  TRY(check_claim(parts));
   parts.node = share_of(config, parts.resources, node);
   PodNeeds& needs = parts.needs;
   needs.limit_lifted = parts.first().memlock.has_value();
@@ -136,9 +148,15 @@ Result<std::string> make_example(const Config& config, const ExampleRequest& req
   for (const ResourceConfig* one : parts.resources) needs.resources.push_back(one->resource());
   needs.host_network =
       shares(parts.first()) && request.networks.empty() && parts.node.takes_hosts_address.value_or(false);
+  Json claim;
+  if (request.claim) {
+    needs.claim_template = kExampleName;
+    claim = TRY(make_claim_template(kExampleName, claimed_devices(parts)));
+  }
   std::string out = example_text(parts);
   const bool own = needs_network(parts.first()) && request.networks.empty();
   for (size_t i = 0; own && i < parts.resources.size(); ++i) out += to_yaml(make_network(parts, i)) + "---\n";
+  if (!claim.is_null()) out += to_yaml(claim) + "---\n";
   bool first = true;
   for (const Json& object : parts.kind.make(needs)) {
     out += (first ? "" : "---\n") + to_yaml(object);

@@ -15,6 +15,7 @@ struct ExampleRequest {
   std::string resource = {};  // "rdma/ib_pf"; "rdma/ib_rail*": a unit of each that matches
   std::string kind = "pod";   // of job_kinds()
   uint32_t gpus = 0;          // of a pod
+  bool claim = false;         // by a ResourceClaim, and not by limits of the container
   // One for each unit; none: those that the text defines, where it needs them.
   std::vector<std::string> networks = {};
 };

@@ -38,11 +38,28 @@ void say_share(const ExampleParts& parts, std::string& out) {
               (wanted == 1 ? " belongs to " : " belong to ") + counted(gpus, "GPU") +
               (has == wanted ? "." : "; this pod has " + std::to_string(has) + "."),
           out);
-  if (wanted < node.rails && parts.first().preference == Preference::none && parts.resources.size() == 1)
+  if (!parts.request.claim && wanted < node.rails && parts.first().preference == Preference::none &&
+      parts.resources.size() == 1)
     comment(
         "Which of them is kubelet's choice: \"preferredAllocation\": \"pcie\" of the resource keeps them "
         "near.",
         out);
+}
+
+// What has to be in the cluster, and what the constraints do.
+void say_claim(const ExampleParts& parts, std::string& out) {
+  const std::string name = name_of_network(parts.first());
+  comment("By a ResourceClaim: Kubernetes 1.34 or later, and vfrail with dra.enabled and this class:", out);
+  comment("  --set-json 'dra.deviceClasses=[{\"name\":\"" + name + "\",\"resource\":\"" +
+              parts.first().resource() + "\"}]'",
+          out);
+  if (parts.needs.gpus == 0) return;
+  comment("The GPUs are those of NVIDIA's DRA driver (class " + std::string(kGpuClass) + ").", out);
+  if (is_aligned(claimed_devices(parts)))
+    comment("Each GPU and its device are below one PCIe root; where no node has them so, the pod is Pending.",
+            out);
+  else
+    comment("Nothing aligns the GPUs with the devices here.", out);
 }
 
 void say_networks(const ExampleParts& parts, std::string& out) {
@@ -131,6 +148,22 @@ std::string placeholder_range(size_t rail) {
   return "192.168." + std::to_string(std::min<size_t>(kFirst + rail, 255)) + ".0/24";
 }
 
+std::string name_of_network(const ResourceConfig& resource) {
+  std::string out = resource.name;
+  for (char& c : out) c = c == '_' ? '-' : static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  // A name of Kubernetes begins and ends with a letter or digit.
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  while (!out.empty() && out.front() == '-') out.erase(0, 1);
+  return out;
+}
+
+ClaimedDevices claimed_devices(const ExampleParts& parts) {
+  return {.device_class = name_of_network(parts.first()),
+          .devices = parts.needs.units,
+          .gpus = parts.needs.gpus,
+          .bundle = parts.is_bundle()};
+}
+
 std::string example_text(const ExampleParts& parts) {
   const PodNeeds& needs = parts.needs;
   std::string out;
@@ -142,6 +175,7 @@ std::string example_text(const ExampleParts& parts) {
               ", made by vfrail example.",
           out);
   say_share(parts, out);
+  if (parts.request.claim) say_claim(parts, out);
   say_networks(parts, out);
   comment("Least of the image: libibverbs1 and ibverbs-providers (Debian's names); perftest for ib_write_bw.",
           out);

@@ -1,6 +1,7 @@
 // The text above an example: what the pod has and why, how memory is pinned, and how to test it. Pure.
 #pragma once
 
+#include "plugin/admin/advise/claim_template.h"
 #include "plugin/admin/advise/example.h"
 #include "plugin/admin/advise/jobs.h"
 #include "plugin/admin/advise/node_share.h"
@@ -24,6 +25,13 @@ struct ExampleParts {
 
 // A placeholder for the addresses of a rail: no fact of a node shows which are free.
 std::string placeholder_range(size_t rail);
+
+// What the network and the device class of a resource are called in examples: its name, as Kubernetes allows
+// it.
+std::string name_of_network(const ResourceConfig& resource);
+
+// What the pod's claim asks for.
+ClaimedDevices claimed_devices(const ExampleParts& parts);
 
 // Lines of comments.
 std::string example_text(const ExampleParts& parts);

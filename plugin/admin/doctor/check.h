@@ -31,6 +31,7 @@ struct CheckedNode {
   std::string cni_state = {};               // where vfrail-cni has its records; empty: none are read
   std::string kubelet_root = kKubeletRoot;  // absolute, below `sys`
   std::string cni_bin_dir = kCniFolder;     // absolute, below `sys`
+  std::string run_dir = {};                 // where serve has its records; empty: none are read
 };
 
 using NodeCheck = Check<CheckedNode>;
@@ -46,6 +47,7 @@ const NodeChecks& log_checks();           // of the kernel
 const NodeChecks& placement_checks();     // PCIe, NUMA and GPUs
 const NodeChecks& resource_checks();      // what the configuration selects
 const NodeChecks& kubernetes_checks();    // kubelet, CNI, the container runtime
+const NodeChecks& dra_checks();           // Dynamic Resource Allocation, claims
 
 // The release of the kernel, for parse_release().
 inline constexpr const char* kKernelRelease = "proc/sys/kernel/osrelease";

@@ -30,9 +30,10 @@ Result<ReadDcb> open_dcb(const std::string& root) {
 
 std::vector<NodeCheck> node_checks() {
   std::vector<NodeCheck> out;
-  for (const NodeChecks* checks : {&kernel_checks(), &driver_checks(), &port_checks(), &vf_checks(),
-                                   &fabric_checks(), &transport_checks(), &log_checks(), &placement_checks(),
-                                   &config_space_checks(), &resource_checks(), &kubernetes_checks()})
+  for (const NodeChecks* checks :
+       {&kernel_checks(), &driver_checks(), &port_checks(), &vf_checks(), &fabric_checks(),
+        &transport_checks(), &log_checks(), &placement_checks(), &config_space_checks(), &resource_checks(),
+        &kubernetes_checks(), &dra_checks()})
     out.insert(out.end(), checks->begin(), checks->end());
   std::sort(out.begin(), out.end(), [](const NodeCheck& a, const NodeCheck& b) {
     return std::string_view(a.id) < std::string_view(b.id);
@@ -71,7 +72,8 @@ Result<std::vector<CheckReport>> check_root(const DoctorOptions& options,
                      .read_dcb = std::move(dcb),
                      .cni_state = cni_state_dir(options.root),
                      .kubelet_root = options.kubelet_root,
-                     .cni_bin_dir = options.cni_bin_dir});
+                     .cni_bin_dir = options.cni_bin_dir,
+                     .run_dir = run_dir(options.root)});
 }
 
 std::string page_of(const std::vector<CheckReport>& reports) {

@@ -1,5 +1,6 @@
 // The plan for programs; plugin/admin/report/schema.json has its form.
 #include "common/text.h"
+#include "plugin/admin/plan/dra_advice.h"
 #include "plugin/admin/plan/render_plan.h"
 #include "plugin/admin/report/report.h"
 
@@ -112,7 +113,8 @@ Json plan_json(const Plan& plan) {
       .set("not_offered", not_offered_json(plan))
       .set("configured", configured_json(plan))
       .set("expected_errors", errors_json(plan))
-      .set("configuration", plan.config);
+      .set("configuration", plan.config)
+      .set("dra_advice", advise_dra(plan));
 }
 
 }  // namespace vfrail::plugin

@@ -4,6 +4,7 @@
 #include "common/terminal.h"
 #include "common/text.h"
 #include "plugin/admin/console/table.h"
+#include "plugin/admin/plan/dra_advice.h"
 #include "plugin/admin/plan/next_steps.h"
 #include "plugin/admin/plan/steps.h"
 #include "plugin/admin/plan/ways.h"
@@ -250,6 +251,10 @@ std::string render_plan(const Plan& plan, size_t width) {
   if (plan.fabrics.empty()) render_no_way(plan.facts.inventory, out);
   const size_t gpus = plan.facts.inventory.gpus.size();
   for (const FabricPlan& fabric : plan.fabrics) render_fabric(fabric, gpus, out);
+  if (const std::string advice = advise_dra(plan); !advice.empty()) {
+    out.title("Device plugin or Dynamic Resource Allocation (DRA)");
+    out.line(advice);
+  }
   render_lists(plan, out);
   if (!plan.config.is_null()) {
     out.title("Configuration of the recommended way");

@@ -90,6 +90,22 @@ std::string rendered(const InspectOptions& options, const NodeReport& report) {
       report, {.terminal = terminal, .headers = !options.no_headers, .filtered = !options.filter.empty()});
 }
 
+// How pods get the device, and by which claim one has it.
+std::vector<std::string> claim_remarks(const FunctionTrace& traced, const InspectFacts& facts) {
+  std::vector<std::string> out;
+  for (const std::string& resource : traced.pools) {
+    const std::string way = facts.claims.way_of(resource);
+    if (!way.empty()) out.push_back(resource + " goes to pods " + way);
+  }
+  const auto uses = facts.pods.find(traced.function->id.text());
+  if (uses == facts.pods.end()) return out;
+  for (const PodUse& use : uses->second) {
+    if (!use.claim.empty())
+      out.push_back("pod " + use.text() + " has it by request " + use.request + " of claim " + use.claim);
+  }
+  return out;
+}
+
 Result<> read_config(const InspectOptions& options, InspectFacts& facts) {
   if (options.config_file.empty()) return {};
   facts.config = TRY(load_config({options.config_file, options.resource_prefix, options.strict}));
@@ -103,12 +119,17 @@ Result<> read_facts(const InspectOptions& options, const AskKubelet& ask_kubelet
   facts.hardware = read_hardware(SysRoot(options.root), pci_ids_files(options.root), facts.inventory);
   facts.pods = find_pods({options.root, options.kubelet_root, ask_kubelet}, facts.pools, facts.inventory,
                          facts.warnings);
+  facts.claims = read_claim_facts(run_dir(options.root), facts.warnings);
+  add_claims(facts.claims.records, facts.pools, facts.pods);
   find_warnings(options.root, facts);
   if (is_live(options.root) && !facts.pools.pools.empty()) {
     for (Warning& note : shared_pool_notes(kRunFolder)) facts.warnings.push_back(std::move(note));
   }
-  if (options.explain)
-    facts.traces = trace_selection(facts.config.value_or(Config()), facts.inventory, facts.pools);
+  if (!options.explain) return {};
+  facts.traces = trace_selection(facts.config.value_or(Config()), facts.inventory, facts.pools);
+  for (FunctionTrace& traced : facts.traces) {
+    for (std::string& remark : claim_remarks(traced, facts)) traced.remarks.push_back(std::move(remark));
+  }
   return {};
 }
 

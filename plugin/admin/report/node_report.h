@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/errors/warning.h"
+#include "plugin/admin/report/claim_facts.h"
 #include "plugin/admin/report/hardware.h"
 #include "plugin/admin/report/pods.h"
 #include "plugin/device/config/config.h"
@@ -67,6 +68,7 @@ struct InspectFacts {
   Pools pools;
   HardwareById hardware;
   PodsById pods;
+  ClaimFacts claims;
   std::vector<FunctionTrace> traces;
   std::vector<Warning> warnings;
 };

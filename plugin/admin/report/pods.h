@@ -19,8 +19,10 @@ struct PodUse {
   std::string pod_namespace = {};
   std::string pod = {};        // empty: a container without a known pod
   std::string container = {};  // its name in the pod, or its id in a record
-  enum class Source : uint8_t { kubelet, record };
+  enum class Source : uint8_t { kubelet, record, claim };
   Source source = Source::kubelet;
+  std::string claim = {};  // the ResourceClaim that it has the device by, in the pod's namespace; empty: none
+  std::string request = {};  // of that claim
 
   std::string text() const;  // "team/train-0"; "container 4f6c93ab12cd"
   bool operator==(const PodUse&) const = default;

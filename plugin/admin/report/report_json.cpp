@@ -123,11 +123,16 @@ Json reasons_of(const DeviceReport& device) {
 Json pods_of(const DeviceReport& device) {
   Json out = Json::array();
   for (const PodUse& use : device.pods) {
+    const char* source = "kubelet";
+    if (use.source == PodUse::Source::record) source = "record";
+    if (use.source == PodUse::Source::claim) source = "claim";
     out.push(Json::object()
                  .set("namespace", text_or_null(use.pod_namespace))
                  .set("name", text_or_null(use.pod))
                  .set("container", text_or_null(use.container))
-                 .set("source", use.source == PodUse::Source::kubelet ? "kubelet" : "record"));
+                 .set("source", source)
+                 .set("claim", text_or_null(use.claim))
+                 .set("request", text_or_null(use.request)));
   }
   return out;
 }
@@ -145,7 +150,19 @@ Json device_json(const DeviceReport& device, const InspectFacts& facts, const Js
   return out;
 }
 
-Json resource_json(const Pool& pool) {
+// Null: by the device plugin.
+Json dra_json(const Pool& pool, const ClaimFacts& claims) {
+  if (!claims.offer || !claims.offer->has(pool.resource())) return {};
+  const OfferState& offer = *claims.offer;
+  return Json::object()
+      .set("driver", offer.driver)
+      .set("pool", text_or_null(offer.node))
+      .set("published", offer.published)
+      .set("not_published_reason", text_or_null(offer.reason))
+      .set("not_published_id", text_or_null(offer.id));
+}
+
+Json resource_json(const Pool& pool, const ClaimFacts& claims) {
   Json devices = Json::array();
   for (const PoolDevice& device : pool.devices) devices.push(device.id());
   const std::vector<Unit> units = make_units(pool);
@@ -154,7 +171,8 @@ Json resource_json(const Pool& pool) {
       .set("preferred_allocation", word(preference_of(pool)))
       .set("units", static_cast<int64_t>(units.size()))
       .set("healthy_units", static_cast<int64_t>(count_healthy(units)))
-      .set("devices", std::move(devices));
+      .set("devices", std::move(devices))
+      .set("dra", dra_json(pool, claims));
 }
 
 Json gpus_json(const Inventory& inventory) {
@@ -178,7 +196,7 @@ Json rdma_mode(const Inventory& inventory) {
 Json render_json(const NodeReport& report, const JsonParts& parts) {
   const InspectFacts& facts = report.facts;
   Json resources = Json::array();
-  for (const Pool& pool : facts.pools.pools) resources.push(resource_json(pool));
+  for (const Pool& pool : facts.pools.pools) resources.push(resource_json(pool, facts.claims));
   Json devices = Json::array();
   for (const DeviceReport& device : report.devices) {
     if (device.shown) devices.push(device_json(device, facts, parts));

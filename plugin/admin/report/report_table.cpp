@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <string_view>
 
 namespace vfrail::plugin {
 
@@ -20,11 +21,29 @@ constexpr const char* kCyan = "\x1b[36m";
 
 const std::vector<Column>& columns() {
   static const std::vector<Column> kColumns = {
-      {"DEVICE", 0},       {"VF", 5},      {"NETDEV", 3, 20}, {"RDMA", 6, 16}, {"DRIVER", 9},
-      {"LINK", 7},         {"SPEED", 8},   {"NUMA", 10},      {"GPU", 11},     {"STATE", 1},
-      {"RESOURCE", 2, 24}, {"POD", 4, 24}, {"MODEL", 12, 24},
+      {"DEVICE", 0},       {"VF", 5},      {"NETDEV", 3, 20}, {"RDMA", 6, 16},   {"DRIVER", 9},
+      {"LINK", 7},         {"SPEED", 8},   {"NUMA", 10},      {"GPU", 11},       {"STATE", 1},
+      {"RESOURCE", 2, 24}, {"POD", 4, 24}, {"CLAIM", 4, 24},  {"MODEL", 12, 24},
   };
   return kColumns;
+}
+
+// Where no pod has a device by a claim, nothing is said of claims.
+bool has_claims(const NodeReport& report) {
+  return std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceReport& device) {
+    return std::any_of(device.pods.begin(), device.pods.end(),
+                       [](const PodUse& use) { return !use.claim.empty(); });
+  });
+}
+
+template <class Item>
+std::vector<Item> without_claims(std::vector<Item> row) {
+  static const auto kPlace =
+      std::find_if(columns().begin(), columns().end(),
+                   [](const Column& column) { return std::string_view(column.title) == "CLAIM"; }) -
+      columns().begin();
+  row.erase(row.begin() + kPlace);
+  return row;
 }
 
 // The port's own interface and how many more: a PF in switchdev mode has one for each of its VFs.
@@ -78,6 +97,15 @@ std::string resource_text(const DeviceReport& device) {
 std::string pod_text(const DeviceReport& device) {
   std::vector<std::string> out;
   for (const PodUse& use : device.pods) out.push_back(use.text());
+  return joined(out);
+}
+
+// "gpu-and-nic (nic)": the claim and the request.
+std::string claim_text(const DeviceReport& device) {
+  std::vector<std::string> out;
+  for (const PodUse& use : device.pods) {
+    if (!use.claim.empty()) out.push_back(use.claim + " (" + use.request + ")");
+  }
   return joined(out);
 }
 
@@ -209,14 +237,17 @@ std::vector<Cell> make_row(const std::string& prefix, const DeviceReport& device
           {state_text(device.state, notes), colour_of(device.state)},
           {resource_text(device)},
           {pod_text(device)},
+          {claim_text(device)},
           {model_text(device)}};
 }
 
 std::vector<std::vector<Cell>> make_rows(const NodeReport& report, const TableOptions& options,
                                          Notes& notes) {
   std::vector<std::vector<Cell>> out;
+  const bool claims = has_claims(report);
   const auto add = [&](const std::string& prefix, const DeviceReport& device) {
-    out.push_back(make_row(prefix, device, report, options.headers ? notes.refer_to(device.reasons) : ""));
+    auto row = make_row(prefix, device, report, options.headers ? notes.refer_to(device.reasons) : "");
+    out.push_back(claims ? std::move(row) : without_claims(std::move(row)));
   };
   const bool utf8 = options.terminal.utf8;
   for (const Branch& branch : as_tree(report)) {
@@ -253,7 +284,9 @@ std::string summary(const Pool& pool, const NodeReport& report) {
     out += separator + std::to_string(number) + " " + name_of(state);
     separator = ", ";
   }
-  return out + unit_summary(pool);
+  out += unit_summary(pool);
+  const std::string way = report.facts.claims.way_of(pool.resource());
+  return out + (way.empty() ? "" : "; " + way);
 }
 
 std::vector<std::string> summaries(const NodeReport& report) {
@@ -295,7 +328,7 @@ std::string render_table(const NodeReport& report, const TableOptions& options) 
   std::string out;
   if (!rows.empty()) {
     out = draw(
-        columns(), rows,
+        has_claims(report) ? columns() : without_claims(columns()), rows,
         {.width = options.terminal.width, .headers = options.headers, .colours = options.terminal.colours},
         hidden);
   } else if (options.headers) {

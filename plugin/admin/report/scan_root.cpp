@@ -12,6 +12,15 @@ namespace {
 constexpr const char* kMounted = "/host";
 // Of vfrail-cni, where its records are by default.
 constexpr const char* kCniStateDir = "var/lib/cni/vfrail";
+constexpr const char* kRunDir = "run/vfrail";
+
+// In the plugin's container the host's folder has its own path, as `serve` wants it, and is not below /host.
+std::string own_folder(const std::string& root, const std::string& folder) {
+  const SysRoot sys(root);
+  const auto below = sys.exists(folder);
+  const bool mounted_beside = root == kMounted && below.ok() && !*below;
+  return mounted_beside ? "/" + folder : sys.path(folder);
+}
 
 }  // namespace
 
@@ -22,13 +31,8 @@ std::string default_root() {
 
 bool is_live(const std::string& root) { return root == "/" || root == kMounted; }
 
-// In the plugin's container the host's folder has its own path, as `serve` wants it, and is not below /host.
-std::string cni_state_dir(const std::string& root) {
-  const SysRoot sys(root);
-  const auto below = sys.exists(kCniStateDir);
-  const bool mounted_beside = root == kMounted && below.ok() && !*below;
-  return mounted_beside ? std::string("/") + kCniStateDir : sys.path(kCniStateDir);
-}
+std::string cni_state_dir(const std::string& root) { return own_folder(root, kCniStateDir); }
+std::string run_dir(const std::string& root) { return own_folder(root, kRunDir); }
 
 Result<Inventory> scan_root(const std::string& root) {
   const auto host = TRY(host_kernel(root), "open netlink");

@@ -16,6 +16,8 @@ std::string default_root();
 bool is_live(const std::string& root);
 // Where vfrail-cni of that node has its records.
 std::string cni_state_dir(const std::string& root);
+// Where serve of that node has what ends with a boot: "/run/vfrail".
+std::string run_dir(const std::string& root);
 
 // Scans the node. Unreadable state of vfrail-cni is a warning of the inventory.
 Result<Inventory> scan_root(const std::string& root);

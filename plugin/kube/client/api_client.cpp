@@ -118,7 +118,7 @@ Result<HttpHead> ApiClient::begin(const Request& request) {
   }
 }
 
-Result<std::string> ApiClient::read_body(size_t limit, const std::string& title) {
+Result<std::string> ApiClient::read_body(size_t limit, const std::string& title, bool* cut) {
   std::string out;
   std::array<char, 16 * 1024> buffer;
   const auto deadline = Clock::now() + patience_;
@@ -127,6 +127,7 @@ Result<std::string> ApiClient::read_body(size_t limit, const std::string& title)
     auto got = left.count() > 0 ? connection_->read(buffer, left)
                                 : Result<size_t>(Error{Errc::timeout, 0, "the answer does not end"});
     if (got && *got == 0) return out;
+    if (cut != nullptr) *cut = !got && got.error().code != Errc::timeout && got.error().code != Errc::not_yet;
     if (got && out.size() + *got > limit)
       got = Error{Errc::protocol, 0, "an answer of more than " + std::to_string(limit >> 20) + " MiB"};
     if (!got) {
@@ -140,11 +141,16 @@ Result<std::string> ApiClient::read_body(size_t limit, const std::string& title)
 
 Result<ApiClient::Answer> ApiClient::send(const Request& request) {
   bool renewed = false;
+  bool repeated = false;
   for (int retries = 0;;) {
     const HttpHead head = TRY(begin(request));
     Answer out;
     out.status = head.status;
-    out.body = TRY(read_body(request.limit, request.title()));
+    bool cut = false;
+    auto body = read_body(request.limit, request.title(), &cut);
+    // A server that stops, or what is between, ends the connection within an answer: the next one has all.
+    if (!body && cut && request.repeatable && !std::exchange(repeated, true)) continue;
+    out.body = TRY(std::move(body));
     if (head.status == 401 && !renewed) {
       renewed = true;
       credentials_->refused();

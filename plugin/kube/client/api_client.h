@@ -91,7 +91,8 @@ class ApiClient {
   struct Answer;
   Result<Connection*> connection();
   Result<HttpHead> begin(const Request& request);
-  Result<std::string> read_body(size_t limit, const std::string& title);
+  // `cut`: whether the connection has ended before the body.
+  Result<std::string> read_body(size_t limit, const std::string& title, bool* cut = nullptr);
   Result<Answer> send(const Request& request);
   Result<Json> send_for_json(const Request& request);
   Result<> read_events(std::chrono::milliseconds most, const WatchLines::Event& event);

@@ -31,7 +31,8 @@ class Connection::Stream {
   Result<HttpHead> request(const HttpRequest& request, milliseconds time);
   Result<size_t> read(std::span<char> buffer, milliseconds time);
   bool is_reusable() const {
-    return !broken_ && (!parser_ || (parser_->is_done() && parser_->get().keep_alive()));
+    if (broken_) return false;
+    return !parser_ || (parser_->is_done() && parser_->get().keep_alive() && !tls_->has_input());
   }
   bool has_answer() const { return has_answer_; }
 

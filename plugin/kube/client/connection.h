@@ -58,7 +58,8 @@ class Connection {
   // A part of the body; 0: its end. Errc::protocol if the connection ends before it does.
   Result<size_t> read(std::span<char> buffer, std::chrono::milliseconds time);
 
-  // Between two answers, of which the last allows another. (The server can end it at any time.)
+  // Between two answers, of which the last allows another, and not ended by the server, as it does when
+  // nobody has used it for a while. (It can still do so at any time.)
   bool is_reusable() const;
   // Whether a byte of the current answer has come. If not, a connection that was used before may have been
   // ended by the server while nobody used it.

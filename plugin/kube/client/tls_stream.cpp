@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <vector>
 
@@ -64,6 +65,11 @@ void watch_other_end(int fd) {
 }
 
 }  // namespace
+
+bool TlsStream::has_input() {
+  pollfd socket{boost::beast::get_lowest_layer(layers_).socket().native_handle(), POLLIN, 0};
+  return ::poll(&socket, 1, 0) > 0;
+}
 
 Error TlsStream::failure(error_code failed, const char* what) const {
   const std::string where = std::string(what) + " " + title_;

@@ -49,6 +49,9 @@ class TlsStream {
     io_.run();
     return result;
   }
+  // Whether the server has sent something that nobody has read. Between two answers that is the end of the
+  // connection.
+  bool has_input();
   // "WHAT 10.0.0.1:6443: no answer in time".
   Error failure(ErrorCode failed, const char* what) const;
 

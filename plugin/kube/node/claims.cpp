@@ -19,8 +19,10 @@ constexpr std::chrono::seconds kClaimPatience{2};
 // A field manager is printable, and no longer (apimachinery, meta/v1/validation).
 constexpr size_t kMaxManager = 128;
 
+ObjectName object_of(const ClaimName& claim) { return {claim.name_space, claim.name}; }
+
 FoundClaim not_there(const ClaimName& claim, const std::string& why) {
-  return {{}, "ResourceClaim " + claim.object.text() + why};
+  return {{}, "ResourceClaim " + claim.text() + why};
 }
 
 // Of an unknown kind the API server says 404 too; its claims are not gone.
@@ -33,7 +35,7 @@ Result<> check_served(ApiClient& client) {
 }
 
 Result<FoundClaim> find_claim(ApiClient& client, const ClaimName& claim) {
-  auto found = TRY(client.get(kResourceClaims, claim.object));
+  auto found = TRY(client.get(kResourceClaims, object_of(claim)));
   if (!found) {
     TRY(check_served(client));
     return not_there(claim, " is not there");
@@ -83,8 +85,8 @@ Result<> check_entries(const Json& devices, const std::string& driver) {
 
 Json status_fields(const ClaimName& claim, const Json& devices) {
   Json metadata = Json::object();
-  metadata.set("name", claim.object.name);
-  metadata.set("namespace", claim.object.name_space);
+  metadata.set("name", claim.name);
+  metadata.set("namespace", claim.name_space);
   metadata.set("uid", claim.uid);  // refused if another one has the name by now
   Json out = Json::object();
   out.set("apiVersion", kResourceClaims.api_version());
@@ -132,7 +134,7 @@ Result<FoundClaim> Claims::get(const ClaimName& claim) {
 Result<std::string> Claims::set_status(const ClaimName& claim, const Json& devices) {
   Lent lent = TRY(client());
   if (FoundClaim found = TRY(find_claim(*lent, claim)); !found.absent.empty()) return std::move(found.absent);
-  const auto applied = lent->apply(kResourceClaims, claim.object, status_fields(claim, devices),
+  const auto applied = lent->apply(kResourceClaims, object_of(claim), status_fields(claim, devices),
                                    {.manager = manager_, .subresource = "status"});
   if (applied) return std::string();
   // Between the two requests it was deleted, or made again: `force` leaves no other conflict.

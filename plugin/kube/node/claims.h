@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/result.h"
+#include "plugin/dra/claim_name.h"
 #include "plugin/kube/client/api_client.h"
 
 #include <condition_variable>
@@ -17,10 +18,7 @@
 
 namespace vfrail::kube {
 
-struct ClaimName {
-  ObjectName object;
-  std::string uid;
-};
+using plugin::ClaimName;
 
 // The field manager of this node's entries: of the characters and the length that the API server takes.
 std::string field_manager(const std::string& driver, const std::string& node);

@@ -46,7 +46,7 @@ std::optional<ClaimTarget> parse_claim_target(std::string_view target) {
   if (!name_space || !name || !uid || uid->empty() || !is_dns_label(*name_space) ||
       !is_dns_subdomain(*name, 253))
     return std::nullopt;
-  return ClaimTarget{{{*name_space, *name}, *uid}, is_status};
+  return ClaimTarget{{*name_space, *name, *uid}, is_status};
 }
 
 SocketReply NodeApi::answer(const SocketRequest& request) const {
@@ -74,7 +74,9 @@ SocketReply NodeApi::put_devices(const std::string& body) const {
   out.set("published", state.published);
   out.set("reason", state.reason);
   out.set("node", node_.node);
+  out.set("id", state.id);
   out.set("slices", static_cast<int64_t>(state.slices));
+  out.set("writes", static_cast<int64_t>(state.writes));
   out.set("sharing", state.sharing);
   out.set("devices", static_cast<int64_t>(state.devices));
   return {200, std::move(out)};

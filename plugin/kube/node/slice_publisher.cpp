@@ -78,6 +78,7 @@ SlicePublisher::Outcome SlicePublisher::fail(const Error& error) {
 SlicePublisher::Outcome SlicePublisher::hold(const Error& reason, bool decided) {
   state_.published = false;
   state_.reason = reason.text;
+  state_.id = reason.id_text();
   if (said_ != reason.text)
     log_.warning("devices are not published", {{"reason", reason.text}, {"id", reason.id_text()}});
   said_ = reason.text;
@@ -146,6 +147,7 @@ void SlicePublisher::say_left_out(const LeftOut& left_out) {
 SlicePublisher::Outcome SlicePublisher::write(const std::vector<SliceChange>& changes,
                                               const AllowedDevices& allowed) {
   const auto done = writer_.write(changes);
+  state_.writes = writer_.written();
   if (!done && is_overtaken(done.error())) {
     log_.debug("slices have changed meanwhile, trying again", {{"error", done.error().text}});
     return {state_.published, Steady::now() + kOvertaken};
@@ -168,6 +170,7 @@ SlicePublisher::Outcome SlicePublisher::settle(const std::optional<Error>& held_
   if (!state_.published) log_.info("devices are published", {{"slices", std::to_string(state_.slices)}});
   state_.published = true;
   state_.reason.clear();
+  state_.id.clear();
   said_.clear();
   return {true, std::min(next_node_read(), Steady::now() + kResync)};
 }

@@ -2,6 +2,7 @@
 // pass, and knows why they are not. Has no thread and waits for nothing but its requests.
 #pragma once
 
+#include "common/errors/error_id.h"
 #include "common/log.h"
 #include "plugin/kube/client/backoff.h"
 #include "plugin/kube/node/device_check.h"
@@ -19,7 +20,9 @@ namespace vfrail::kube {
 struct PublishState {
   bool published = false;
   std::string reason = "the API server has not answered yet";  // why it is not; empty if it is
+  std::string id = id_text(ErrorId::busy);                     // of that reason
   size_t slices = 0;
+  size_t writes = 0;     // of slices, since the start
   bool sharing = false;  // the API server keeps allowMultipleAllocations
   size_t devices = 0;    // in the slices, as the API server has them
 };

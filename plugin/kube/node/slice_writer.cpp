@@ -55,7 +55,10 @@ SliceWriter::Steady::time_point SliceWriter::due(const std::vector<SliceChange>&
 }
 
 Result<> SliceWriter::write(const std::vector<SliceChange>& changes) {
-  for (const SliceChange& change : changes) TRY(write(change));
+  for (const SliceChange& change : changes) {
+    TRY(write(change));
+    ++count_;
+  }
   return {};
 }
 

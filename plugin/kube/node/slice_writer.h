@@ -28,6 +28,8 @@ class SliceWriter {
   // Ends with the first that fails: 409 or 404 if somebody else was faster.
   Result<> write(const std::vector<SliceChange>& changes);
   const SliceMemory& memory() const { return memory_; }
+  // How many writes have worked.
+  size_t written() const { return count_; }
 
  private:
   struct Written {
@@ -40,6 +42,7 @@ class SliceWriter {
 
   ApiClient& client_;
   SliceMemory memory_;
+  size_t count_ = 0;
   std::map<ObjectName, Written> written_;  // and not seen yet
   std::set<std::string> removed_;          // uids, likewise
   std::map<size_t, Steady::time_point> tried_;

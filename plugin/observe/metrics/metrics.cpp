@@ -142,6 +142,39 @@ void write_counts(MetricsText& out, const Counters::Content& counts) {
   write_outcomes(out, counts.config_reloads);
 }
 
+void write_failures(MetricsText& out, const std::map<std::string, uint64_t>& failures) {
+  for (const auto& [id, number] : failures) out.sample({{"id", id}}, number);
+}
+
+void write_claims(MetricsText& out, const Counters::OfClaims& claims) {
+  out.gauge("vfrail_claims_prepared", "ResourceClaims of which something is prepared on this node.");
+  out.sample({}, claims.prepared);
+  out.counter("vfrail_claim_prepares_total", "Claims that kubelet wanted prepared, again ones too.");
+  write_outcomes(out, claims.prepares);
+  out.histogram("vfrail_claim_prepare_duration_seconds", "Time that preparing a claim took.");
+  write_durations(out, claims.prepare_seconds);
+  out.counter("vfrail_claim_prepare_failures_total", "Claims that were not prepared, by the error's id.");
+  write_failures(out, claims.prepare_failures);
+  out.counter("vfrail_claim_unprepares_total", "Claims that kubelet wanted unprepared.");
+  write_outcomes(out, claims.unprepares);
+  out.histogram("vfrail_claim_unprepare_duration_seconds", "Time that unpreparing a claim took.");
+  write_durations(out, claims.unprepare_seconds);
+  out.counter("vfrail_claim_unprepare_failures_total", "Claims that were not unprepared, by the error's id.");
+  write_failures(out, claims.unprepare_failures);
+}
+
+void write_offer(MetricsText& out, const OfferStatus& offer) {
+  out.gauge("vfrail_dra_published", "Whether the API server has this node's devices in ResourceSlices.");
+  out.sample({}, uint64_t{offer.published ? 1U : 0U});
+  out.gauge("vfrail_dra_not_published", "1, with the id of the reason, while they are not published.");
+  if (!offer.published && !offer.not_published_id.empty())
+    out.sample({{"id", offer.not_published_id}}, uint64_t{1});
+  out.gauge("vfrail_dra_slices", "ResourceSlices of this node.");
+  out.sample({}, static_cast<uint64_t>(offer.slices));
+  out.counter("vfrail_dra_slice_writes_total", "Writes of ResourceSlices by vfrail-kube node.");
+  out.sample({}, static_cast<uint64_t>(offer.writes));
+}
+
 void write_process(MetricsText& out, const ProcessFacts& process) {
   out.gauge("vfrail_build_info", "The version, as a label.");
   out.sample({{"version", VFRAIL_VERSION}}, uint64_t{1});
@@ -280,6 +313,8 @@ std::string render_metrics(const MetricsInput& input, size_t max_device_series) 
   MetricsText out;
   write_pools(out, input);
   write_counts(out, input.counts);
+  if (input.counts.claims) write_claims(out, *input.counts.claims);
+  if (input.status->offer) write_offer(out, *input.status->offer);
   write_process(out, input.process);
   auto rows = list_rows(input);
   const Dropped dropped = cut(rows, max_device_series);

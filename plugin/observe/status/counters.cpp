@@ -43,6 +43,39 @@ void Counters::config_reloaded(Outcome outcome) {
   now_.config_reloads.add(outcome);
 }
 
+namespace {
+
+void count(const std::string& failure, std::chrono::duration<double> took, Counters::Outcomes& outcomes,
+           Durations& durations, std::map<std::string, uint64_t>& failures) {
+  outcomes.add(failure.empty() ? Outcome::ok : Outcome::failed);
+  durations.add(took);
+  if (!failure.empty()) ++failures[failure];
+}
+
+}  // namespace
+
+void Counters::claim_prepared(const std::string& failure, Start began) {
+  const auto took = start() - began;
+  const std::lock_guard lock(mutex_);
+  if (!now_.claims) now_.claims.emplace();
+  OfClaims& of = *now_.claims;
+  count(failure, took, of.prepares, of.prepare_seconds, of.prepare_failures);
+}
+
+void Counters::claim_unprepared(const std::string& failure, Start began) {
+  const auto took = start() - began;
+  const std::lock_guard lock(mutex_);
+  if (!now_.claims) now_.claims.emplace();
+  OfClaims& of = *now_.claims;
+  count(failure, took, of.unprepares, of.unprepare_seconds, of.unprepare_failures);
+}
+
+void Counters::claims_there(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  if (!now_.claims) now_.claims.emplace();
+  now_.claims->prepared = number;
+}
+
 Counters::Content Counters::get() const {
   const std::lock_guard lock(mutex_);
   return now_;

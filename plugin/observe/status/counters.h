@@ -39,6 +39,16 @@ class Counters {
     Outcomes registrations;
     uint64_t preferred_allocations = 0;
   };
+  // NodePrepareResources and NodeUnprepareResources of kubelet, each for one claim.
+  struct OfClaims {
+    Outcomes prepares;
+    Outcomes unprepares;
+    Durations prepare_seconds;
+    Durations unprepare_seconds;
+    std::map<std::string, uint64_t> prepare_failures;    // by the id of the error
+    std::map<std::string, uint64_t> unprepare_failures;  // likewise
+    uint64_t prepared = 0;                               // claims that have a record now
+  };
   struct Content {
     std::map<std::string, OfResource> resources;
     Outcomes scans;
@@ -46,6 +56,7 @@ class Counters {
     Durations allocation_seconds;
     Durations scan_seconds;
     std::optional<std::chrono::system_clock::time_point> last_good_scan;
+    std::optional<OfClaims> claims;  // no value: nothing goes by claims
   };
 
   // A stopwatch for the calls below: what lies between its making and the call.
@@ -57,6 +68,11 @@ class Counters {
   void registered(const std::string& resource, Outcome outcome);
   void scanned(Outcome outcome, Start began);
   void config_reloaded(Outcome outcome);
+  // `failure`: the id of the error; empty: none.
+  void claim_prepared(const std::string& failure, Start began);
+  void claim_unprepared(const std::string& failure, Start began);
+  // How many claims are prepared. From the first call on claims are counted.
+  void claims_there(uint64_t number);
 
   Content get() const;
 

@@ -22,14 +22,23 @@ struct ResourceStatus {
   std::string trouble = {};  // the last reason of a failure; empty: none
 };
 
+// What goes by claims, as the scheduler has it.
+struct OfferStatus {
+  bool published = false;
+  std::string not_published_id = {};  // why not: "VF-BUSY"; empty: it is, or nobody has answered yet
+  int64_t slices = 0;                 // of this node
+  int64_t writes = 0;                 // of slices, since the agent of the API has started
+};
+
 struct NodeStatus {
   bool scanned = false;      // the node's devices, with success, at least once
   std::string scan_failure;  // why the last scan failed, wholly or for some devices; empty if it did not
   std::vector<ResourceStatus> resources;
   std::map<LeftOut::Kind, size_t> left_out;
-  size_t unread = 0;                  // devices that the last scan could not read
-  size_t orphaned = 0;                // devices whose attachment has outlived its pod
-  std::vector<SkippedEntry> skipped;  // of the configuration
+  size_t unread = 0;                      // devices that the last scan could not read
+  size_t orphaned = 0;                    // devices whose attachment has outlived its pod
+  std::vector<SkippedEntry> skipped;      // of the configuration
+  std::optional<OfferStatus> offer = {};  // no value: nothing goes by claims
 };
 
 // Why the plugin is not ready, a sentence each. Empty: kubelet has registered every resource that has

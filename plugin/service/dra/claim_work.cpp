@@ -50,7 +50,12 @@ Result<FileLock> ClaimWork::lock(const std::string& uid) const {
 }
 
 Result<std::vector<PreparedDevice>> ClaimWork::prepare(const ClaimName& name) {
+  const auto began = Counters::start();
   auto out = with_id(ErrorId::claim_refused, answer(name));
+  if (options_.counters != nullptr) {
+    options_.counters->claim_prepared(out ? "" : out.error().id_text(), began);
+    count_claims();
+  }
   if (!out) {
     log_.error("claim is not prepared", {{"claim", name.text()},
                                          {"uid", name.uid},
@@ -112,7 +117,12 @@ Result<> ClaimWork::unprepare(const ClaimName& name) {
     const FileLock held = TRY(lock(name.uid), "wait for claim " + name.text());
     return unprepare_claim(name.uid, options_.places);
   };
+  const auto began = Counters::start();
   Result<> out = with_id(ErrorId::claim_refused, undo());
+  if (options_.counters != nullptr) {
+    options_.counters->claim_unprepared(out ? "" : out.error().id_text(), began);
+    count_claims();
+  }
   if (!out) {
     out = std::move(out.error()).in("unprepare claim " + name.text());
     log_.error("claim is not unprepared", {{"claim", name.text()},
@@ -125,10 +135,17 @@ Result<> ClaimWork::unprepare(const ClaimName& name) {
   return out;
 }
 
+// A prepare that failed may have left a record; so may another instance have done.
+void ClaimWork::count_claims() const {
+  const auto claims = list_claims(options_.places.run_dir);
+  if (options_.counters != nullptr && claims) options_.counters->claims_there(claims->size());
+}
+
 void ClaimWork::rewrite(const std::string& uid) {
   const auto again = [&]() -> Result<> {
     const FileLock held = TRY(lock(uid));
     const auto known = TRY(find_prepared_claim(uid, options_.places));
+    count_claims();
     if (known) TRY(prepare_again(*known, offered()->pools, options_.places));
     return {};
   };
@@ -141,7 +158,7 @@ void ClaimWork::reconcile(const std::string& uid) {
   const auto look = [&]() -> Result<> {
     const FileLock held = TRY(lock(uid));
     const auto record = TRY(read_claim_record(options_.places.run_dir, uid));
-    if (record) TRY(remove_if_gone(*record));
+    if (record && TRY(remove_if_gone(*record))) count_claims();
     return {};
   };
   if (const auto done = look(); !done)

@@ -8,6 +8,7 @@
 #include "common/result.h"
 #include "plugin/dra/api_agent.h"
 #include "plugin/dra/prepare_claim.h"
+#include "plugin/observe/status/counters.h"
 
 #include <functional>
 #include <memory>
@@ -24,6 +25,7 @@ class ClaimWork {
     AllocatePlaces places;
     // Of this node's ResourceSlices, which is the node's name; empty: not known yet. On any thread.
     std::function<std::string()> node_pool;
+    Counters* counters = nullptr;  // outlive this; null: no metrics
   };
 
   // `api` and `log` outlive this.
@@ -49,6 +51,7 @@ class ClaimWork {
   Result<std::vector<PreparedDevice>> prepare_new(const ClaimName& name);
   Result<bool> remove_if_gone(const ClaimRecord& record);
   Result<FileLock> lock(const std::string& uid) const;
+  void count_claims() const;
 
   const Options options_;
   ApiAgent& api_;

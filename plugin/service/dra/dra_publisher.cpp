@@ -83,8 +83,11 @@ DraPublisher::DraPublisher(Options options, ApiAgent& api, Log& log)
     : options_(std::move(options)),
       log_(log),
       mailbox_(std::make_shared<Mailbox>()),
-      work_({.driver = options_.driver, .places = options_.places, .node_pool = options_.node_pool}, api,
-            log) {}
+      work_({.driver = options_.driver,
+             .places = options_.places,
+             .node_pool = options_.node_pool,
+             .counters = options_.counters},
+            api, log) {}
 
 DraPublisher::~DraPublisher() { close(std::chrono::milliseconds{0}); }
 
@@ -131,6 +134,7 @@ void DraPublisher::rewrite_claims() {
                  {{"reason", claims.error().text}, {"id", claims.error().id_text()}});
     return;
   }
+  if (options_.counters != nullptr) options_.counters->claims_there(claims->size());
   for (const std::string& uid : *claims) {
     const bool put = workers_.put(uid, [this, uid](ClaimWorkers::Turn turn) {
       if (turn == ClaimWorkers::Turn::now) work_.rewrite(uid);

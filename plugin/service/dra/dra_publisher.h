@@ -38,6 +38,7 @@ class DraPublisher final : public Publisher {
     std::chrono::milliseconds health_interval{10'000};
     // How often the API server is asked whether the claims that are prepared still exist.
     std::chrono::milliseconds reconcile_interval{300'000};
+    Counters* counters = nullptr;  // outlive this; null: no metrics
   };
 
   // `api` and `log` outlive this.

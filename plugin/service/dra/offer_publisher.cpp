@@ -3,6 +3,7 @@
 #include "common/errors/error_id.h"
 #include "plugin/dra/claims_in_use.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace vfrail::plugin {
@@ -29,6 +30,7 @@ Publisher::Time OfferPublisher::run_due(Time now) {
     // The other publishers may have had their turn.
     if (move_shared(nullptr)) return now;
   }
+  write_state();
   return shared_.is_waiting() ? ask_at_ : Time::max();
 }
 
@@ -52,15 +54,6 @@ bool OfferPublisher::move_shared(const DevicesInUse* held) {
   return moved;
 }
 
-void OfferPublisher::read_claims() {
-  auto records = read_claim_records(options_.run_dir);
-  if (!records && records.error().text != complaint_)
-    log_.warning("which claims are prepared is not known",
-                 {{"reason", records.error().text}, {"id", records.error().id_text()}});
-  complaint_ = records ? std::string() : records.error().text;
-  if (records) claims_ = *std::move(records);
-}
-
 bool OfferPublisher::by_claims(const ResourceConfig& resource) const {
   if (options_.drain) {
     const OfferLink::State state = link_.state();
@@ -70,16 +63,64 @@ bool OfferPublisher::by_claims(const ResourceConfig& resource) const {
 }
 
 void OfferPublisher::send() {
+  resources_.clear();
   if (options_.drain) return link_.put({}, {});
   std::vector<PublishedPool> offered;
-  std::vector<std::string> resources;
   for (const PublishedPool& pool : pools_) {
     if (!shared_.by_claims(pool->config)) continue;
     offered.push_back(pool);
-    resources.push_back(pool->resource());
+    resources_.push_back(pool->resource());
   }
   read_port_details(options_.sys, offered, ports_);
-  link_.put(resources, make_offer(offered, held_, options_.offer, names_, ports_));
+  link_.put(resources_, make_offer(offered, held_, options_.offer, names_, ports_));
+}
+
+void OfferPublisher::write_state() {
+  const OfferLink::State link = link_.state();
+  OfferState now{.driver = options_.offer.driver,
+                 .instance = options_.instance,
+                 .socket = options_.socket,
+                 .resources = resources_,
+                 .node = link.node,
+                 .published = link.published,
+                 .reason = link.reason,
+                 .id = link.id};
+  if (written_ == now) return;
+  const auto done = write_offer_state(options_.run_dir, now);
+  written_ = std::move(now);  // as in the file, or tried: the next change is the next try
+  const std::string reason = done ? "" : done.error().text;
+  if (reason != std::exchange(not_written_, reason) && !done)
+    log_.warning("inspect and doctor cannot see what is published",
+                 {{"reason", reason}, {"id", done.error().id_text()}});
+}
+
+void OfferPublisher::describe(NodeStatus& status) const {
+  const OfferLink::State link = link_.state();
+  status.offer = OfferStatus{
+      .published = link.published, .not_published_id = link.id, .slices = link.slices, .writes = link.writes};
+}
+
+void OfferPublisher::close(std::chrono::milliseconds) {
+  // Another instance has its own by now, or none is right.
+  const auto removed = remove_offer_state(options_.run_dir, options_.instance);
+  if (!removed) log_.debug("the state of the offer is not removed", {{"reason", removed.error().text}});
+}
+
+void OfferPublisher::read_claims() {
+  auto claims = read_claim_records(options_.run_dir);
+  std::vector<Warning> now;
+  if (claims) {
+    now = std::move(claims->unread);
+    claims_ = std::move(claims->records);
+  } else {
+    now.push_back({claims.error().text, claims.error().id()});
+  }
+  for (const Warning& one : now) {
+    if (std::find(complaints_.begin(), complaints_.end(), one) == complaints_.end())
+      log_.warning("which claims are prepared is not known completely",
+                   {{"reason", one.text}, {"id", id_text(one.id)}});
+  }
+  complaints_ = std::move(now);
 }
 
 void OfferPublisher::complete(DevicesInUse& in_use) {
@@ -92,7 +133,7 @@ void OfferPublisher::complete(DevicesInUse& in_use) {
   const bool changed = is_first || held.resources != held_.resources;
   held_ = std::move(held);
   read_claims();
-  if (complaint_.empty()) resolve_claims(claims_, in_use);
+  resolve_claims(claims_, in_use);
   move_shared(&held_);
   if (changed) send();
 }

@@ -3,13 +3,16 @@
 // nothing, which DraPublisher does for kubelet.
 #pragma once
 
+#include "common/errors/warning.h"
 #include "common/log.h"
 #include "plugin/dra/offer.h"
 #include "plugin/dra/offer_link.h"
+#include "plugin/dra/offer_state.h"
 #include "plugin/dra/shared_switch.h"
 #include "plugin/publish/publisher.h"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,9 +22,10 @@ class OfferPublisher final : public Publisher {
  public:
   struct Options {
     OfferOptions offer;
-    std::string socket;   // of vfrail-kube
-    std::string run_dir;  // with the records of claims
-    bool drain = false;   // nothing is offered any more
+    std::string socket;         // of vfrail-kube
+    std::string run_dir;        // with the records of claims
+    std::string instance = {};  // uid of the pod that this runs in; empty: the only one on the node
+    bool drain = false;         // nothing is offered any more
     SysRoot sys{"/"};
     // How often the agent is given the offer even if nothing has changed.
     std::chrono::milliseconds repeat{10'000};
@@ -38,6 +42,7 @@ class OfferPublisher final : public Publisher {
 
   Result<> start(std::function<void()> wake) override;
   bool follow(const std::vector<PublishedPool>& pools, Time now) override;
+  // Writes the state of the offer for the commands of this node, too.
   Time run_due(Time now) override;
   // kubelet knows, and DraPublisher's records say what the names of claims mean.
   bool ask_in_use(Time) override { return false; }
@@ -47,8 +52,9 @@ class OfferPublisher final : public Publisher {
   // device plugin, and not offered until that pod has ended.
   void complete(DevicesInUse& in_use) override;
   std::vector<ResourceStatus> status() const override { return {}; }
+  void describe(NodeStatus& status) const override;
   // The offer stays: another instance of this takes it over.
-  void close(std::chrono::milliseconds) override {}
+  void close(std::chrono::milliseconds patience) override;
 
   // Whether pods get the resource by claims. While it drains until the slices are empty: then kubelet's
   // device plugin has all resources again.
@@ -64,6 +70,7 @@ class OfferPublisher final : public Publisher {
   bool move_shared(const DevicesInUse* held);
   void read_claims();
   void send();
+  void write_state();
 
   const Options options_;
   SharedSwitch& shared_;
@@ -77,7 +84,10 @@ class OfferPublisher final : public Publisher {
   Time ask_at_{};                       // while a shared pool waits for the end of pods
   KnownNames names_;
   PortsByFunction ports_;
-  std::string complaint_;
+  std::vector<std::string> resources_;  // of the last offer
+  std::optional<OfferState> written_;
+  std::string not_written_;          // why, as it was logged
+  std::vector<Warning> complaints_;  // of the last answer
 };
 
 }  // namespace vfrail::plugin

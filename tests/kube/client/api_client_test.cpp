@@ -446,6 +446,36 @@ TEST_CASE("A creation whose answer is lost is not repeated, a replacement is") {
   CHECK(requests == 5);
 }
 
+TEST_CASE("An object is created although the server ended the kept connection meanwhile") {
+  ApiServer server(always(200, kPod));
+  ApiClient client(server.access());
+  REQUIRE(get_pod(client));
+  server.end_connections();
+  CHECK(client.create(kPods, "default", *Json::parse(kPod)));
+  CHECK(server.connections() == 2);
+}
+
+TEST_CASE("An answer that is cut once is asked for again at once, but that of a creation") {
+  std::atomic<int> requests{0};
+  std::atomic<bool> cutting{true};
+  ApiServer server([&](const ServedRequest&, ServedAnswer& answer) {
+    ++requests;
+    if (!cutting.exchange(false)) return answer.reply(200, kPod);
+    answer.begin(200);
+    answer.chunk("{\"kind\":");
+    answer.cut();
+  });
+  ApiClient client(server.access());
+  CHECK(get_pod(client));
+  CHECK(requests == 2);
+  cutting = true;
+  CHECK(client.replace(kPods, {"default", "a"}, *Json::parse(kPod)));
+  CHECK(requests == 4);
+  cutting = true;
+  CHECK(!client.create(kPods, "default", *Json::parse(kPod)));
+  CHECK(requests == 5);
+}
+
 TEST_CASE("What a path cannot have is escaped in it") {
   CHECK(path_of(kPods, {"a/../b", "c?d"}) == "/api/v1/namespaces/a%2F..%2Fb/pods/c%3Fd");
   CHECK(path_of(kHostDeviceNetworks, {"", "net"}) == "/apis/mellanox.com/v1alpha1/hostdevicenetworks/net");

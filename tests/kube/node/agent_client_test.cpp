@@ -5,6 +5,8 @@
 #include "tests/kube/controller/fake_cluster.h"
 #include "tests/kube/node/running_node.h"
 
+#include <atomic>
+
 using namespace vfrail;
 using namespace vfrail::test;
 using plugin::AgentClient;
@@ -72,8 +74,9 @@ TEST_CASE("an offer is published, and again when vfrail-kube has started anew") 
   cluster.put("nodes", parsed(R"({"metadata":{"name":"node-1","uid":"n-1"},"status":{"allocatable":{}}})"));
   Log log;
   auto node = std::make_unique<RunningNode>(cluster.access());
+  std::atomic<int> changes{0};
   OfferLink link({.socket = node->socket(), .repeat = std::chrono::milliseconds(200)}, log);
-  link.start();
+  link.start([&] { ++changes; });
   CHECK_FALSE(link.state().published);
   link.put({"nvidia.com/hostdev"}, {device("0000-3b-02-1")});
   CHECK(comes_true([&] { return link.state().published; }));
@@ -83,7 +86,11 @@ TEST_CASE("an offer is published, and again when vfrail-kube has started anew") 
     const auto slices = cluster.all("resourceslices");
     return slices.size() == 1 && kube::list_at(slices.front(), {"spec", "devices"}).size() == 2;
   }));
+  CHECK(comes_true([&] { return link.state().writes == 2; }));
+  CHECK(link.state().slices == 1);
+  CHECK(changes >= 2);
   node.reset();
   CHECK(comes_true([&] { return !link.state().published && !link.state().reason.empty(); }));
+  CHECK(link.state().id.starts_with("VF-"));
   CHECK(link.state().node == "node-1");
 }

@@ -47,8 +47,9 @@ TEST_CASE("the devices of a node are published, and what kubelet deletes comes b
     return node.put(vfs(100));
   }();
   CHECK(answer.status == 200);
-  CHECK(answer.body.text() ==
-        R"({"published":true,"reason":"","node":"node-1","slices":2,"sharing":true,"devices":100})");
+  CHECK(
+      answer.body.text() ==
+      R"({"published":true,"reason":"","node":"node-1","id":"","slices":2,"writes":2,"sharing":true,"devices":100})");
   CHECK(published(cluster) == 100);
   CHECK(cluster.writes() == std::vector<std::string>(2, "POST resourceslices"));
   for (const Json& slice : cluster.all(kSlices)) cluster.erase(kSlices, name_of(slice).name);

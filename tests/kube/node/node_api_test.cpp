@@ -159,7 +159,7 @@ TEST_CASE("what is no request of vfrail serve is 400 with the reason") {
 TEST_CASE("the target of a claim is read with its escapes") {
   const auto target = parse_claim_target("/claims/default/nic-0/status?uid=a%2Db");
   REQUIRE(target);
-  CHECK(target->claim.object == ObjectName{"default", "nic-0"});
+  CHECK(target->claim.text() == "default/nic-0");
   CHECK(target->claim.uid == "a-b");
   CHECK(target->is_status);
 }

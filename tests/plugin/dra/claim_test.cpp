@@ -72,6 +72,15 @@ TEST_CASE("of a claim with devices of several drivers ours are read, by request 
   }
 }
 
+TEST_CASE("a claim that the scheduler made for extended resources is known by its annotation") {
+  ClaimJson claim;
+  CHECK_FALSE(claim.read()->for_extended_resource);
+  claim.annotations = R"({"resource.kubernetes.io/extended-resource-claim":"true"})";
+  const auto out = claim.read();
+  REQUIRE(out);
+  CHECK(out->for_extended_resource);
+}
+
 TEST_CASE("a claim with nothing of ours has no requests, and is refused for nothing") {
   ClaimJson claim;
   claim.results =
@@ -202,7 +211,8 @@ TEST_CASE("the record of a claim is read as it was written, and a damaged one na
       .claim = kName,
       .pod = {"trainer-0", "77"},
       .node_pool = "node-1",
-      .requests = {{"nic", {{"0000-98-02-1", "nvidia.com/hostdev", "0000:98:02.1"}}}, {"rail/vf", {}}}};
+      .requests = {{"nic", {{"0000-98-02-1", "nvidia.com/hostdev", "0000:98:02.1"}}}, {"rail/vf", {}}},
+      .for_extended_resource = GENERATE(false, true)};
   CHECK(list_claims(run.path())->empty());
   REQUIRE(write_claim(run.path(), record));
   auto read = read_claim_record(run.path(), kName.uid);

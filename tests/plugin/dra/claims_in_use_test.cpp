@@ -1,5 +1,9 @@
 #include "plugin/dra/claims_in_use.h"
 
+#include "tests/support/temp_dir.h"
+
+#include <fstream>
+
 #include <catch2/catch.hpp>
 
 using namespace vfrail;
@@ -23,6 +27,21 @@ TEST_CASE("a device of our claim counts as its resource's, with the container th
   REQUIRE(in_use.find("nvidia.com/hostdev", "0000:3b:02.1") != nullptr);
   CHECK(in_use.find("nvidia.com/hostdev", "0000:3b:02.1")->pod == "trainer-0");
   CHECK(in_use.resources.count("claim default/nics") == 0);
+}
+
+TEST_CASE("a record that is damaged is named, and hides no other claim") {
+  const test::TempDir run;
+  for (const char* name : {"a", "b", "c"})
+    REQUIRE(write_claim(run.path(), record_of(name, "nvidia.com/hostdev", "u")));
+  std::ofstream(run.path("claims/uid-of-b.json")) << "{";
+  const auto read = read_claim_records(run.path());
+  REQUIRE(read);
+  REQUIRE(read->records.size() == 2);
+  CHECK(read->records.front().claim.name == "a");
+  CHECK(read->records.back().claim.name == "c");
+  REQUIRE(read->unread.size() == 1);
+  CHECK(read->unread.front().id == ErrorId::record_damaged);
+  CHECK(read->unread.front().text.find("claims/uid-of-b.json cannot be read") != std::string::npos);
 }
 
 TEST_CASE("a device of another driver's claim stays with the claim") {

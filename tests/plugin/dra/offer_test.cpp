@@ -1,9 +1,11 @@
 #include "plugin/dra/offer.h"
 
 #include "tests/plugin/tree.h"
+#include "tests/support/places.h"
 
 #include <algorithm>
 #include <functional>
+#include <regex>
 #include <set>
 
 #include <catch2/catch.hpp>
@@ -305,4 +307,25 @@ TEST_CASE("a name that is too long for Kubernetes keeps what differs") {
     CHECK(name.size() <= 63);
     CHECK(name.front() != '-');
   }
+}
+
+TEST_CASE("the attributes by which the examples select and align are those of every device that is offered") {
+  const Inventory inventory = Tree("igb_node").scan();
+  const auto devices = offer(vfs_of(inventory), {}, {.for_dranet = true});
+  size_t named = 0;
+  for (const char* file : {"dranet-claim.yaml", "pod-gpu-and-nic.yaml"}) {
+    const std::string text = test::source_text(std::string("examples/dra/") + file);
+    static const std::regex kNamed(
+        R"re(attributes\["([a-z.]+)"\]\.\??([A-Za-z]+)|matchAttribute: ([a-z.]+/[A-Za-z]+))re");
+    for (std::sregex_iterator at(text.begin(), text.end(), kNamed), end; at != end; ++at) {
+      const std::string domain = (*at)[1];
+      const std::string name = (*at)[3].matched       ? (*at)[3].str()
+                               : domain == kDraDriver ? (*at)[2].str()
+                                                      : domain + "/" + (*at)[2].str();
+      INFO(file << " " << name);
+      ++named;
+      for (const OfferedDevice& one : devices) CHECK(attribute_names(one).contains(name));
+    }
+  }
+  CHECK(named >= 4);
 }

@@ -1,7 +1,11 @@
 // plugin/doctor: what each check finds, and that it finds nothing where nothing is wrong.
 #include "plugin/admin/doctor/doctor.h"
 
+#include "common/container/cdi_spec.h"
+#include "plugin/device/allocate/prepared_record.h"
 #include "plugin/device/config/formats/parse_config.h"
+#include "plugin/dra/claim_record.h"
+#include "plugin/dra/offer_state.h"
 #include "tests/plugin/admin/report/run.h"
 #include "tests/plugin/tree.h"
 #include "tests/support/json_schema.h"
@@ -694,6 +698,125 @@ TEST_CASE("the RDMA port of a free VF or sub-function is down with its netdev, w
     CHECK(results_of("VF-N10", tree, inventory)[0].finding >= Finding::advice);
     inventory.functions[1].port.rdma = {{.state = "DOWN"}};
     CHECK(results_of("VF-N10", tree, inventory)[0].finding == Finding::good);
+  }
+}
+
+namespace {
+
+// A node with a claim of its VF prepared, and serve's state of the offer.
+struct ClaimNode {
+  ClaimNode() {
+    tree.add(kGood);
+    tree.add("var/lib/kubelet/plugins_registry/vfrail.io-reg.sock = socket");
+    tree.add("var/lib/kubelet/plugins/vfrail.io/dra.sock = socket");
+    tree.add("var/lib/kubelet/pods/77/");
+    REQUIRE(write_offer_state(run(), offer));
+    ClaimRecord record{.claim = {"default", "nics", "uid-1"},
+                       .pod = {"trainer-0", "77"},
+                       .node_pool = "node-1",
+                       .requests = {}};
+    record.requests = {{"nic", {{"0000-17-00-0", "nvidia.com/hostdev", "0000:17:00.0"}}}};
+    REQUIRE(write_claim(run(), record));
+    REQUIRE(write_prepared(run(), {.owner = "uid-1",
+                                   .asked = {},
+                                   .files = {.paths = {kSpec}, .allocated_nodes = {}, .units = {}},
+                                   .edits = std::vector<ContainerEdits>(1)}));
+    write_spec("uverbs0");
+  }
+  std::string run() const { return tree.root() + "/run/vfrail"; }
+  void write_spec(const std::string& verbs) const {
+    CdiSpec spec{"nvidia.com/net-pci", "0000:17:00.0", {}};
+    spec.edits.nodes.push_back({"/dev/infiniband/" + verbs, "/dev/infiniband/" + verbs, "rw"});
+    const std::string path = tree.root() + kSpec;
+    REQUIRE(write_cdi_spec(path, path + ".new", spec));
+  }
+  CheckResults results(const std::string& id) const {
+    const SysRoot sys = tree.sys();
+    const Inventory inventory = tree.scan();
+    return results_of(id, {.sys = sys, .inventory = inventory, .kernel = sys, .run_dir = run()});
+  }
+  CheckResult only(const std::string& id) const {
+    const CheckResults all = results(id);
+    REQUIRE(all.size() == 1);
+    UNSCOPED_INFO(all.front().text);
+    return all.front();
+  }
+
+  const std::string kSpec = "/var/run/cdi/vfrail-nvidia.com-net-pci-0000:17:00.0.json";
+  Tree tree{""};
+  OfferState offer{.driver = "vfrail.io",
+                   .socket = "/run/vfrail-dra/node.sock",
+                   .resources = {"nvidia.com/hostdev"},
+                   .node = "node-1",
+                   .published = true};
+};
+
+}  // namespace
+
+TEST_CASE("where nothing goes by claims their checks do not apply") {
+  Tree tree("");
+  tree.add(kGood);
+  for (const char* id : {"VF-N47", "VF-N48", "VF-N49", "VF-N50", "VF-N51"}) {
+    CAPTURE(id);
+    CHECK(results_of(id, tree).front().finding == Finding::not_applicable);
+  }
+}
+
+TEST_CASE("a node whose claims are in order has nothing to say of them") {
+  const ClaimNode node;
+  for (const char* id : {"VF-N47", "VF-N49", "VF-N50", "VF-N51"}) {
+    CAPTURE(id);
+    CHECK(node.only(id).finding == Finding::good);
+  }
+  // The agent's socket is in the pod alone.
+  CHECK(node.only("VF-N48").finding == Finding::unknown);
+}
+
+TEST_CASE("each fault of DRA on a node has its finding") {
+  ClaimNode node;
+  SECTION("no socket in kubelet's folder") {
+    node.tree.remove("var/lib/kubelet/plugins_registry/vfrail.io-reg.sock");
+    CHECK(node.only("VF-N47").finding == Finding::fault);
+    CHECK(contains(node.only("VF-N47").text, "plugins_registry/vfrail.io-reg.sock is not there"));
+  }
+  SECTION("serve is away while a claim is prepared") {
+    REQUIRE(remove_offer_state(node.run()));
+    CHECK(node.only("VF-N47").finding == Finding::fault);
+    CHECK(contains(node.only("VF-N47").text, "1 claim prepared, and vfrail serve does not run"));
+    CHECK(node.only("VF-N48").finding == Finding::not_applicable);
+  }
+  SECTION("no agent behind its socket") {
+    node.tree.add("run/vfrail-dra/node.sock = none");
+    CHECK(node.only("VF-N48").finding == Finding::fault);
+  }
+  SECTION("the devices are not published") {
+    node.offer.published = false;
+    node.offer.reason = "the API server is away";
+    node.offer.id = "VF-TIMED-OUT";
+    REQUIRE(write_offer_state(node.run(), node.offer));
+    CHECK(node.only("VF-N49").finding == Finding::advice);
+    CHECK(contains(node.only("VF-N49").text, "not published by vfrail.io: the API server is away"));
+    CHECK(contains(node.only("VF-N49").remedy, "vfrail explain VF-TIMED-OUT"));
+  }
+  SECTION("the pod is gone") {
+    node.tree.remove("var/lib/kubelet/pods/77");
+    CHECK(node.only("VF-N50").finding == Finding::advice);
+    CHECK(contains(node.only("VF-N50").text, "claim default/nics of pod trainer-0 is prepared"));
+  }
+  SECTION("a damaged record") {
+    std::ofstream(node.run() + "/claims/uid-2.json") << "{";
+    CHECK(node.only("VF-N50").finding == Finding::advice);
+    CHECK(contains(node.only("VF-N50").text, "claims/uid-2.json cannot be read"));
+  }
+  SECTION("no spec") {
+    node.tree.remove(node.kSpec.substr(1));
+    CHECK(node.only("VF-N51").finding == Finding::fault);
+    CHECK(contains(node.only("VF-N51").text, node.kSpec + " is not there"));
+  }
+  SECTION("a spec with the numbers of yesterday") {
+    node.write_spec("uverbs7");
+    CHECK(node.only("VF-N51").finding == Finding::fault);
+    CHECK(contains(node.only("VF-N51").text, "has uverbs7, and device 0000:17:00.0 has other numbers now"));
   }
 }
 

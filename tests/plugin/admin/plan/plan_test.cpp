@@ -51,6 +51,13 @@ TEST_CASE("A100 node: one pod at once by whole cards, because one of the two por
   CHECK(whole.isolation == "own device");
 }
 
+TEST_CASE("whether DRA is the better way depends on GPUs, and on what is below their PCIe roots") {
+  CHECK(Planned(Tree("h100_roce")).says("Device plugin or Dynamic Resource Allocation (DRA)"));
+  CHECK(Planned(Tree("a100_bond")).says("The device plugin: devices that pods share do not go by DRA."));
+  // VFs, and no GPU.
+  CHECK(Planned(Tree("igb_node")).says("without GPUs there is nothing that DRA would align"));
+}
+
 TEST_CASE("what is not read is not known, and says what it needs") {
   const Planned planned(Tree("a100_bond"));
   CHECK(planned.fabric().way(WayKind::vfs).pods == "not known: needs SR-IOV");

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -303,6 +304,35 @@ TEST_CASE("a table is as wide as COLUMNS says, with more columns where there is 
   CHECK(columns.back() > columns.front());
 }
 
+TEST_CASE("inspect reads prepared claims and the offer of serve, and names what is damaged") {
+  InspectScene scene;
+  scene.configure(kHostdev);
+  const std::string run = scene.tree.root() + "/run/vfrail";
+  ClaimRecord claim{
+      .claim = {"team", "nics", "uid-1"}, .pod = {"train-0", "2"}, .node_pool = "node-1", .requests = {}};
+  claim.requests = {{"nic", {{"0000-21-10-0", "nvidia.com/hostdev", "0000:21:10.0"}}}};
+  REQUIRE(write_claim(run, claim));
+  claim.claim.uid = "uid-2";
+  REQUIRE(write_claim(run, claim));
+  std::ofstream(run + "/claims/uid-2.json") << "{";
+  REQUIRE(write_offer_state(
+      run,
+      {.driver = "vfrail.io", .resources = {"nvidia.com/hostdev"}, .node = "node-1", .published = true}));
+  scene.options.output = Output::wide;
+  const std::string table = scene.inspect().out;
+  INFO(table);
+  CHECK(table.find(" team/train-0  nics (nic) ") != std::string::npos);
+  CHECK(table.find("; by DRA, published by vfrail.io\n") != std::string::npos);
+  CHECK(table.find("claims/uid-2.json cannot be read") != std::string::npos);
+  scene.options.output = Output::table;
+  scene.options.explain = true;
+  scene.options.filter.devices = {"0000:21:10.0"};
+  const std::string traced = scene.inspect().out;
+  INFO(traced);
+  CHECK(traced.find("nvidia.com/hostdev goes to pods by DRA, published by vfrail.io\n") != std::string::npos);
+  CHECK(traced.find("pod team/train-0 has it by request nic of claim nics\n") != std::string::npos);
+}
+
 TEST_CASE("every JSON conforms to the schema, and the schema has nothing that none of them has") {
   std::set<std::string> seen;
   for (const char* name : {"igb_node", "mlx5_switchdev", "management", "dgx_a100", "a100_bond", "erdma_vm"}) {
@@ -312,6 +342,13 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
     record.attachment = {"c1", "net1"};
     record.device_key = "0000:21:10.2";
     test::write_attachment(Attachments(scene.tree.root() + "/var/lib/cni/vfrail"), record);
+    const std::string run = scene.tree.root() + "/run/vfrail";
+    ClaimRecord claim{
+        .claim = {"ns", "nics", "uid-1"}, .pod = {"p", "2"}, .node_pool = "node-1", .requests = {}};
+    claim.requests = {{"nic", {{"0000-21-10-2", "intel.com/a", "0000:21:10.2"}}}};
+    REQUIRE(write_claim(run, claim));
+    REQUIRE(write_offer_state(
+        run, {.driver = "vfrail.io", .resources = {"intel.com/a"}, .reason = "not yet", .id = "VF-BUSY"}));
     scene.options.output = Output::json;
     for (const bool configured : {false, true}) {
       if (configured) {
@@ -340,12 +377,12 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
   for (const char* other : {"interval_ms", "traffic", "names", "pod", "percent", "per_second"})
     known.erase(other);
   // What `vfrail plan` prints (plan_test.cpp).
-  for (const char* other :
-       {"fabrics",     "fabric",          "ways",           "way",          "recommended",   "why",
-        "later",       "not_offered",     "configured",     "differences",  "message",       "pods_now",
-        "isolation",   "takes",           "command",        "optional",     "configuration", "gpudirect",
-        "own_address", "expected_errors", "cards",          "gpu_distance", "others",        "rails",
-        "shared",      "pods_of_gpus",    "node_resources", "nodes_without"})
+  for (const char* other : {"fabrics",  "fabric",        "ways",           "way",          "recommended",
+                            "why",      "later",         "not_offered",    "configured",   "differences",
+                            "message",  "pods_now",      "isolation",      "takes",        "command",
+                            "optional", "configuration", "gpudirect",      "own_address",  "expected_errors",
+                            "cards",    "gpu_distance",  "others",         "rails",        "dra_advice",
+                            "shared",   "pods_of_gpus",  "node_resources", "nodes_without"})
     known.erase(other);
   for (size_t i = 0; i < kCounts; ++i) known.erase(name_of(static_cast<Count>(i)));
   for (const std::string& name : known) {

@@ -122,6 +122,54 @@ TEST_CASE("a device that is not in the host is in a pod only if kubelet or a rec
   CHECK(scene.table().find(" other/job-1 ") != std::string::npos);
 }
 
+TEST_CASE("a device that a claim has stands with its pod, claim and request, and its resource with its way") {
+  ReportScene scene;
+  ClaimRecord record{
+      .claim = {"team", "nics", "1"}, .pod = {"train-0", "77"}, .node_pool = "node-1", .requests = {}};
+  record.requests = {{"nic", {{"0000-21-10-2", "nvidia.com/hostdev", "0000:21:10.2"}}},
+                     {"rail", {{"0000-21-10-4", "nvidia.com/hostdev", "0000:21:10.4"}}}};
+  add_claims({record}, scene.facts.pools, scene.facts.pods);
+  scene.facts.claims.offer = OfferState{
+      .driver = "vfrail.io", .resources = {"nvidia.com/hostdev"}, .reason = "no API server", .id = "VF-BUSY"};
+  const std::string table = scene.table();
+  INFO(table);
+  // vfrail-cni has the one by its record, the other's pod only the claim names.
+  CHECK(table.find(" team/train-0  nics (nic) ") != std::string::npos);
+  CHECK(table.find(" team/train-0  nics (rail) ") != std::string::npos);
+  CHECK(table.find("nvidia.com/hostdev: 4 devices: 2 allocated, 2 healthy; by DRA, not published by "
+                   "vfrail.io: no API server [VF-BUSY]\n") != std::string::npos);
+  const Json json = render_json(make_report(scene.facts));
+  for (const Json& device : *json.find("devices")->as_array()) {
+    if (*device.find("id")->as_text() != "0000:21:10.4") continue;
+    const Json& use = device.find("pods")->as_array()->front();
+    CHECK(
+        use.text() ==
+        R"({"namespace":"team","name":"train-0","container":null,"source":"claim","claim":"nics","request":"rail"})");
+  }
+  CHECK(
+      json.find("resources")->as_array()->front().find("dra")->text() ==
+      R"({"driver":"vfrail.io","pool":null,"published":false,"not_published_reason":"no API server","not_published_id":"VF-BUSY"})");
+  scene.facts.claims.offer->resources.clear();
+  CHECK(scene.table().find("2 healthy; by the device plugin\n") != std::string::npos);
+}
+
+TEST_CASE("a pod that kubelet names keeps its container, and gets the claim") {
+  ReportScene scene;
+  scene.facts.pods.clear();
+  DevicesInUse in_use;
+  in_use.resources["nvidia.com/hostdev"]["0000:21:10.2"] = {"team", "train-0", "main"};
+  add_allocated(scene.facts.pools, in_use, scene.facts.pods);
+  ClaimRecord record{
+      .claim = {"team", "nics", "1"}, .pod = {"train-0", "77"}, .node_pool = "node-1", .requests = {}};
+  record.requests = {{"nic", {{"0000-21-10-2", "nvidia.com/hostdev", "0000:21:10.2"}}}};
+  add_claims({record}, scene.facts.pools, scene.facts.pods);
+  REQUIRE(scene.facts.pods.at("0000:21:10.2").size() == 1);
+  const PodUse& use = scene.facts.pods.at("0000:21:10.2").front();
+  CHECK(use.container == "main");
+  CHECK(use.claim == "nics");
+  CHECK(use.request == "nic");
+}
+
 TEST_CASE("an incomplete or unreadable record still shows which container has the device") {
   ReportScene scene;
   const auto use = [&] {

@@ -130,6 +130,38 @@ TEST_CASE("a scan that failed, and devices that could not be read, are in the me
   CHECK(has_line(render_metrics(input), "vfrail_devices_unread 1"));
 }
 
+TEST_CASE("claims and the offer have their metrics where resources go by DRA, and none elsewhere") {
+  MetricsInput input = make_input(1);
+  CHECK(render_metrics(input).find("vfrail_claim") == std::string::npos);
+  CHECK(render_metrics(input).find("vfrail_dra") == std::string::npos);
+  Counters counters;
+  counters.claim_prepared("", Counters::start() - std::chrono::milliseconds{30});
+  counters.claim_prepared("VF-CLAIM-REFUSED", Counters::start());
+  counters.claim_unprepared("VF-DEVICE-IN-USE", Counters::start());
+  counters.claims_there(7);
+  input.counts = counters.get();
+  NodeStatus status = *input.status;
+  status.offer = OfferStatus{.not_published_id = "VF-BUSY", .slices = 2, .writes = 5};
+  input.status = std::make_shared<NodeStatus>(status);
+  const std::string text = render_metrics(input);
+  INFO(text);
+  for (const char* line : {R"(vfrail_claims_prepared 7)", R"(vfrail_claim_prepares_total{result="ok"} 1)",
+                           R"(vfrail_claim_prepares_total{result="failed"} 1)",
+                           R"(vfrail_claim_prepare_failures_total{id="VF-CLAIM-REFUSED"} 1)",
+                           R"(vfrail_claim_prepare_duration_seconds_bucket{le="0.025"} 1)",
+                           R"(vfrail_claim_prepare_duration_seconds_count 2)",
+                           R"(vfrail_claim_unprepare_failures_total{id="VF-DEVICE-IN-USE"} 1)",
+                           R"(vfrail_claim_unprepare_duration_seconds_count 1)", R"(vfrail_dra_published 0)",
+                           R"(vfrail_dra_not_published{id="VF-BUSY"} 1)", R"(vfrail_dra_slices 2)",
+                           R"(vfrail_dra_slice_writes_total 5)"})
+    CHECK(has_line(text, line));
+  check_with_promtool(text);
+  status.offer = OfferStatus{.published = true};
+  input.status = std::make_shared<NodeStatus>(status);
+  CHECK(has_line(render_metrics(input), "vfrail_dra_published 1"));
+  CHECK(render_metrics(input).find("vfrail_dra_not_published{") == std::string::npos);
+}
+
 TEST_CASE("a resource that matches no device has its series, with 0") {
   MetricsInput input = make_input(1);
   NodeStatus status = *input.status;
