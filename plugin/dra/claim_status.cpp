@@ -51,7 +51,8 @@ bool is_attached_for(const ClaimRecord& claim, const Record& record) {
 // Two pools can have a bundle of one name.
 std::string key_of(const std::string& resource, const std::string& unit) { return resource + " " + unit; }
 
-std::vector<const WrittenRecord*> find_attached(const ClaimFacts& facts, const ClaimRecord::Device& device) {
+std::vector<const WrittenRecord*> find_attached(const PreparedFacts& facts,
+                                                const ClaimRecord::Device& device) {
   const auto unit = facts.devices_of.find(key_of(device.resource, device.unit));
   const std::vector<std::string> ids =
       unit == facts.devices_of.end() ? std::vector<std::string>{device.unit} : unit->second;
@@ -65,7 +66,7 @@ std::vector<const WrittenRecord*> find_attached(const ClaimFacts& facts, const C
 }
 
 // Null: there is nothing to say of it.
-Json device_status(const ClaimFacts& facts, const ClaimRecord::Device& device, const std::string& driver) {
+Json device_status(const PreparedFacts& facts, const ClaimRecord::Device& device, const std::string& driver) {
   Json out = Json::object();
   out.set("driver", driver).set("pool", facts.claim.node_pool).set("device", device.device);
   Json conditions = Json::array();
@@ -97,7 +98,7 @@ std::optional<Time> written_at(const std::string& path) {
 
 // What nobody attaches needs no record of vfrail-cni.
 void add_attached(const Attachments& attachments, const AttachedDevices& owners, const std::string& device,
-                  ClaimFacts& out) {
+                  PreparedFacts& out) {
   const auto owner = owners.find(device);
   if (owner == owners.end()) return;
   const auto written = written_at(attachments.record_path(owner->second));
@@ -105,14 +106,14 @@ void add_attached(const Attachments& attachments, const AttachedDevices& owners,
   if (written && record && *record) out.attached.insert_or_assign(device, WrittenRecord{**record, *written});
 }
 
-std::optional<ClaimFacts> read_facts(const std::string& uid, const AttachedDevices& owners,
-                                     const AllocatePlaces& places) {
+std::optional<PreparedFacts> read_facts(const std::string& uid, const AttachedDevices& owners,
+                                        const AllocatePlaces& places) {
   auto claim = read_claim_record(places.run_dir, uid);
   if (!claim || !*claim) return std::nullopt;
   const auto prepared = read_prepared(places.run_dir, uid);
   // While it is being prepared nothing of it is ready.
   if (!prepared || !*prepared || !(*prepared)->edits) return std::nullopt;
-  ClaimFacts out{.claim = **std::move(claim), .prepared = {}, .devices_of = {}, .attached = {}};
+  PreparedFacts out{.claim = **std::move(claim), .prepared = {}, .devices_of = {}, .attached = {}};
   out.prepared = written_at(places.run_dir + "/claims/" + uid + ".json").value_or(Time());
   for (const AllocatedUnit& unit : (*prepared)->files.units) {
     for (const DeviceId& id : unit.devices)
@@ -131,7 +132,7 @@ std::optional<ClaimFacts> read_facts(const std::string& uid, const AttachedDevic
 
 }  // namespace
 
-Json status_devices(const ClaimFacts& facts, const std::string& driver) {
+Json status_devices(const PreparedFacts& facts, const std::string& driver) {
   Json out = Json::array();
   for (const ClaimRecord::Request& request : facts.claim.requests) {
     for (const ClaimRecord::Device& device : request.devices) {

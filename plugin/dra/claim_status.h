@@ -23,7 +23,7 @@ struct WrittenRecord {
 };
 
 // What is known of a claim and of the devices that pods have.
-struct ClaimFacts {
+struct PreparedFacts {
   ClaimRecord claim;
   std::chrono::system_clock::time_point prepared;
   std::map<std::string, std::vector<std::string>> devices_of;  // of a bundle: "rdma/hca bundle-3"
@@ -31,7 +31,7 @@ struct ClaimFacts {
 };
 
 // Entries of status.devices (resource.k8s.io/v1). Pure.
-Json status_devices(const ClaimFacts& facts, const std::string& driver);
+Json status_devices(const PreparedFacts& facts, const std::string& driver);
 
 struct ClaimStatus {
   ClaimName claim;

@@ -11,8 +11,6 @@
 #include "plugin/device/allocate/freed_files.h"
 #include "plugin/device/config/formats/source.h"
 #include "plugin/device/inventory/host_kernel.h"
-#include "plugin/dra/agent_client.h"
-#include "plugin/dra/shared_switch.h"
 #include "plugin/observe/events/folder_events.h"
 #include "plugin/observe/events/kernel_events.h"
 #include "plugin/observe/link_up.h"
@@ -20,9 +18,7 @@
 #include "plugin/observe/status/counters.h"
 #include "plugin/publish/feature_file.h"
 #include "plugin/service/daemon.h"
-#include "plugin/service/dra/dra_publisher.h"
-#include "plugin/service/dra/offer_publisher.h"
-#include "plugin/service/dra/status_publisher.h"
+#include "plugin/service/dra_front_end.h"
 #include "plugin/service/kubelet/kubelet.h"
 #include "plugin/service/kubelet/kubelet_publisher.h"
 #include "plugin/service/last_resort.h"
@@ -246,38 +242,6 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
   }
   return out;
 }
-
-// Dynamic resource allocation: the scheduler by vfrail-kube, and kubelet's claims.
-struct DraFrontEnd {
-  DraFrontEnd(const ServeOptions& options, const AllocatePlaces& places, Counters& counters, Log& log)
-      : agent(options.dra_socket),
-        shared(options.run_dir, log),
-        offer({.offer = {.driver = options.dra_driver,
-                         .for_dranet = options.dra_for_dranet,
-                         .lanes = options.dra_lanes},
-               .socket = options.dra_socket,
-               .run_dir = options.run_dir,
-               .instance = options.dra_instance,
-               .drain = options.dra_drain,
-               .sys = places.sys},
-              shared, log),
-        claims({.kubelet_root = options.kubelet_root,
-                .driver = options.dra_driver,
-                .instance = options.dra_instance,
-                .places = places,
-                .by_claims = [this](const ResourceConfig& one) { return offer.by_claims(one); },
-                .lanes = options.dra_lanes,
-                .node_pool = [this] { return offer.node_pool(); },
-                .counters = &counters},
-               agent, log),
-        statuses({.driver = options.dra_driver, .places = places}, agent, log) {}
-
-  AgentClient agent;
-  SharedSwitch shared;
-  OfferPublisher offer;
-  DraPublisher claims;
-  StatusPublisher statuses;
-};
 
 // A container gets the devices of a claim by CDI alone: kubelet passes on nothing else.
 Result<> check_dra(const ServeOptions& options, const CdiChoice& cdi) {

@@ -44,14 +44,14 @@ ClaimRecord claim_record() {
   return out;
 }
 
-ClaimFacts claim_facts() {
+PreparedFacts claim_facts() {
   return {.claim = claim_record(), .prepared = kThen, .devices_of = {}, .attached = {}};
 }
 
 }  // namespace
 
 TEST_CASE("a device of a claim that a pod has is in the claim's status with its interface") {
-  ClaimFacts facts = claim_facts();
+  PreparedFacts facts = claim_facts();
   facts.attached["0000:3b:02.1"] = {attached_record("0000:3b:02.1"), kThen};
   CHECK(
       status_devices(facts, "vfrail.io").text() ==
@@ -61,7 +61,7 @@ TEST_CASE("a device of a claim that a pod has is in the claim's status with its 
 }
 
 TEST_CASE("a device that is not attached, or not yet, or to another pod, is not in the status") {
-  ClaimFacts facts = claim_facts();
+  PreparedFacts facts = claim_facts();
   CHECK(status_devices(facts, "vfrail.io").text() == "[]");
   Record record = attached_record("0000:3b:02.1");
   SECTION("ADD is at work") { record.in_pod.reset(); }
@@ -71,7 +71,7 @@ TEST_CASE("a device that is not attached, or not yet, or to another pod, is not 
 }
 
 TEST_CASE("a share is in the status with its id from its prepare on") {
-  ClaimFacts facts = claim_facts();
+  PreparedFacts facts = claim_facts();
   facts.claim.requests = {{"left", {{"rdma-hca-shared", "rdma/hca", "0", "s-1", 1}}},
                           {"right", {{"rdma-hca-shared", "rdma/hca", "0", "s-2", 1}}}};
   const Json out = status_devices(facts, "vfrail.io");
@@ -83,7 +83,7 @@ TEST_CASE("a share is in the status with its id from its prepare on") {
 }
 
 TEST_CASE("a bundle has the interface of its first rail, and names all") {
-  ClaimFacts facts = claim_facts();
+  PreparedFacts facts = claim_facts();
   facts.claim.requests = {{"rails", {{"rdma-hca-bundle-1", "rdma/hca", "bundle-1"}}}};
   facts.devices_of["rdma/hca bundle-1"] = {"0000:3b:02.1", "0000:5e:02.1"};
   facts.attached["0000:3b:02.1"] = {attached_record("0000:3b:02.1"), kThen};
