@@ -132,7 +132,6 @@ ContainerEdits edits_of_request(const ClaimRecord& record, size_t index, Contain
   for (const std::string& id : edits.cdi_devices) devices.push_back(id.substr(id.find('=') + 1));
   edits.cdi_devices.clear();
   const auto& requested = record.requests[index].devices;
-  // Shares have no devices of their own.
   const bool shared = !requested.empty() && !requested.front().share.empty();
   if (record.for_extended_resource || shared) return edits;
   // In the order of the request, as the resource's own variable has them.
