@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kSchema = 1;
 // A configuration has a few shared pools.
-constexpr size_t kMaxText = size_t{256} << 10;
+constexpr size_t kMaxWaysText = size_t{256} << 10;
 
 constexpr const char* kNotAnswered =
     "kubelet has not answered yet which pods have a share by the device plugin";
@@ -36,9 +36,9 @@ Json format_ways(const std::map<std::string, SharedWay>& ways) {
 
 Result<std::map<std::string, SharedWay>> read_ways(const std::string& run_dir) {
   std::map<std::string, SharedWay> out;
-  const auto text = TRY(read_file(file_in(run_dir), kMaxText));
+  const auto text = TRY(read_file(file_in(run_dir), kMaxWaysText));
   if (!text) return out;
-  const Json json = TRY(Json::parse_object(*text, kMaxText), file_in(run_dir));
+  const Json json = TRY(Json::parse_object(*text, kMaxWaysText), file_in(run_dir));
   ObjectReader reader(*json.as_object(), file_in(run_dir));
   TRY(reader.schema(kSchema));
   const Json::Array* pools = TRY(reader.array("pools"));

@@ -445,7 +445,8 @@ TEST_CASE("A route has what add_route() makes it again with") {
   // struct rtvia: the gateway is of the other family.
   Bytes via;
   via.add<uint16_t>(AF_INET6);
-  for (const uint8_t byte : {0xfd, 0x09, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}) via.add(byte);
+  for (const uint8_t byte : std::initializer_list<uint8_t>{0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})
+    via.add(byte);
   bytes.raw(RTA_DST, {10, 1, 0, 0}).attribute(RTA_VIA, via.bytes()).number<int>(RTA_OIF, 7);
   bytes.raw(RTA_PREFSRC, {10, 0, 0, 2}).nest(RTA_METRICS, metrics).number<uint8_t>(RTA_PREF, 1);
   const auto routes = routes_of(bytes);
