@@ -93,7 +93,7 @@ void add_host_config(const LinkBefore& before, Assignment& assignment) {
                         .scope = one.scope,
                         .source = one.source,
                         .onlink = one.onlink};
-    // An address of another interface of the host is none that the pod has.
+    // The pod does not have an address of another interface of the host.
     const auto is_source = [&](const HostAddress& own) { return own.address.bytes == one.source->bytes; };
     if (one.source && std::none_of(before.addresses.begin(), before.addresses.end(), is_source))
       route.source.reset();
