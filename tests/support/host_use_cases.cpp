@@ -211,8 +211,10 @@ HostUseNode::HostUseNode(const HostUseCase& row) : world(dir.path()) {
     write_tree(dir.path(), sysfs_of(row, one, link.index));
   }
   const auto host = world.open(FakeWorld::kHost);
+  uint32_t metric = 0;
   for (const auto& [interface, destination, table] : row.routes) {
     Route route;
+    route.priority = ++metric;  // two to the same network differ in it
     route.destination = need(IpAddress::parse_cidr(destination));
     route.link = world.link(interface).index;
     route.table = table;

@@ -310,14 +310,14 @@ TEST_CASE("inspect reads prepared claims and the offer of serve, and names what 
   const std::string run = scene.tree.root() + "/run/vfrail";
   ClaimRecord claim{
       .claim = {"team", "nics", "uid-1"}, .pod = {"train-0", "2"}, .node_pool = "node-1", .requests = {}};
-  claim.requests = {{"nic", {{"0000-21-10-0", "nvidia.com/hostdev", "0000:21:10.0"}}}};
+  claim.requests = {{"nic", {{"0000-21-10-0", "intel.com/hostdev", "0000:21:10.0"}}}};
   REQUIRE(write_claim(run, claim));
   claim.claim.uid = "uid-2";
   REQUIRE(write_claim(run, claim));
   std::ofstream(run + "/claims/uid-2.json") << "{";
   REQUIRE(write_offer_state(
       run,
-      {.driver = "vfrail.io", .resources = {"nvidia.com/hostdev"}, .node = "node-1", .published = true}));
+      {.driver = "vfrail.io", .resources = {"intel.com/hostdev"}, .node = "node-1", .published = true}));
   scene.options.output = Output::wide;
   const std::string table = scene.inspect().out;
   INFO(table);
@@ -329,7 +329,7 @@ TEST_CASE("inspect reads prepared claims and the offer of serve, and names what 
   scene.options.filter.devices = {"0000:21:10.0"};
   const std::string traced = scene.inspect().out;
   INFO(traced);
-  CHECK(traced.find("nvidia.com/hostdev goes to pods by DRA, published by vfrail.io\n") != std::string::npos);
+  CHECK(traced.find("intel.com/hostdev goes to pods by DRA, published by vfrail.io\n") != std::string::npos);
   CHECK(traced.find("pod team/train-0 has it by request nic of claim nics\n") != std::string::npos);
 }
 

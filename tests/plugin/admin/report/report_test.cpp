@@ -268,8 +268,9 @@ TEST_CASE("the JSON has each device with state, resources, reasons and pods, and
   CHECK(*first.find("vf_index")->as_int() == 0);
   CHECK(*first.find("netdevs")->as_array()->at(0).find("name")->as_text() == "eth2");
   CHECK(*first.find("rdma")->as_array()->at(0).find("uverbs")->as_text() == "uverbs0");
-  CHECK(devices[2].find("pods")->text() ==
-        R"([{"namespace":"team","name":"train-0","container":"4f6c93ab12cd99","source":"record"}])");
+  CHECK(
+      devices[2].find("pods")->text() ==
+      R"([{"namespace":"team","name":"train-0","container":"4f6c93ab12cd99","source":"record","claim":null,"request":null}])");
   CHECK(devices[4].find("reasons")->as_array()->at(0).find("resources")->text() ==
         R"(["nvidia.com/hostdev"])");
   CHECK(devices[9].find("host_use")->as_array()->size() == 1);
