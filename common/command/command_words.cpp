@@ -40,7 +40,7 @@ std::string command_of_other_program(const std::string& word, const std::string&
   static const std::pair<const char*, std::vector<std::string>> kPrograms[] = {
       {"vfrail",
        {"serve", "check-config", "render", "inspect", "doctor", "top", "capture", "plan", "example",
-        "compare"}},
+        "compare", "provision"}},
       {"vfrail-cni", {"install", "uninstall", "check-network", "sweep", "hook"}},
   };
   for (const auto& [name, commands] : kPrograms) {

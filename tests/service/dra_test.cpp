@@ -425,8 +425,9 @@ TEST_CASE("what goes by claims is in a file for inspect until serve ends, and an
     return OfferPublisher::Options{
         .offer = {}, .socket = folder.path("no.sock"), .run_dir = folder.path("run"), .instance = instance};
   };
-  OfferPublisher old(options("one"), log);
-  OfferPublisher next(options("two"), log);
+  SharedSwitch shared(folder.path("run"), log);
+  OfferPublisher old(options("one"), shared, log);
+  OfferPublisher next(options("two"), shared, log);
   const auto now = std::chrono::steady_clock::now();
   old.run_due(now);
   REQUIRE(*read_offer_state(folder.path("run")));
