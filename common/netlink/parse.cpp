@@ -165,10 +165,17 @@ void read_via(const nlattr* value, Route& route) {
   route.gateway = IpAddress{{bytes.begin() + kFamily, bytes.end()}, static_cast<uint8_t>(width * 8)};
 }
 
+// RTA_GATEWAY has one of the route's own family. Of another size it is empty, which is not sound.
+IpAddress gateway_of(const nlattr* value, size_t width) {
+  IpAddress out{bytes_of(value), static_cast<uint8_t>(width * 8)};
+  if (out.bytes.size() != width) out.bytes.clear();
+  return out;
+}
+
 void read_route_attribute(int type, const nlattr* value, size_t width, Route& route) {
   const auto whole = static_cast<uint8_t>(width * 8);
   if (type == RTA_DST) route.destination.bytes = bytes_of(value);
-  if (type == RTA_GATEWAY) route.gateway = IpAddress{bytes_of(value), whole};
+  if (type == RTA_GATEWAY) route.gateway = gateway_of(value, width);
   if (type == RTA_VIA) read_via(value, route);
   if (type == RTA_PREFSRC) route.source = IpAddress{bytes_of(value), whole};
   if (type == RTA_OIF) route.link = number_of<int>(value);
@@ -192,8 +199,7 @@ bool append_hops(const nlattr* list, const Route& common, std::vector<Route>& ou
     Route route = common;
     route.link = hop.rtnh_ifindex;
     for_each_attribute(at + sizeof hop, hop.rtnh_len - sizeof hop, [&](int type, const nlattr* value) {
-      if (type == RTA_GATEWAY)
-        route.gateway = IpAddress{bytes_of(value), common.destination.v6() ? uint8_t{128} : uint8_t{32}};
+      if (type == RTA_GATEWAY) route.gateway = gateway_of(value, common.destination.bytes.size());
     });
     if (!is_sound(route)) return false;
     out.push_back(std::move(route));

@@ -58,6 +58,12 @@ function journalctl {
 function vfrail {
     case ${1:-} in
         version | check-config | render | explain | example) real "$programs/vfrail" "$@" ;;
+        # It writes below --root, so that it is tried with --dry-run alone, with the document's own configuration.
+        provision)
+            real sed -n '/^vfs:/,/^```/{/^```/!p}' "$top/plugin/README.md" > config.yaml
+            [[ " $* " == *' --dry-run '* ]] || set -- "$@" --dry-run
+            real "$programs/vfrail" "$@" --root "$tree"
+            ;;
         inspect | doctor | capture | top | plan | compare)
             local root=(--root "$tree")
             [ "$1" != top ] || root+=(-i 0.1 -n 1)

@@ -160,9 +160,12 @@ TEST_CASE(
     "a claim has one request without GPUs, several GPUs of a device in one, and no pairs that do not come "
     "out even") {
   const auto devices = [](uint32_t gpus, const std::vector<std::string>& networks) {
-    return documents_in(text_of(
-        {.resource = "nvidia.com/hostdev", .gpus = gpus, .claim = true, .networks = networks}))[0]
-        .node["spec"]["spec"]["devices"];
+    for (const Document& one : documents_in(text_of(
+             {.resource = "nvidia.com/hostdev", .gpus = gpus, .claim = true, .networks = networks}))) {
+      if (one.kind() == "ResourceClaimTemplate") return one.node["spec"]["spec"]["devices"];
+    }
+    FAIL("there is no ResourceClaimTemplate");
+    return YAML::Node();
   };
   const YAML::Node none = devices(0, {"a", "b"});
   CHECK(none["requests"].size() == 1);

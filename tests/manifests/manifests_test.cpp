@@ -98,8 +98,10 @@ void refuse_duplicate_keys(const YAML::Node& node) {
 // allocated under two keys.
 std::string as_multus_passes_it(Json conf, const std::string& name) {
   if (conf.find("name") == nullptr) conf.set("name", name);
-  conf.set("deviceID", "0000:3b:00.2");
-  conf.set("pciBusID", "0000:3b:00.2");
+  // With a mode the resource is a shared one, whose units are numbers.
+  const std::string device = conf.find("mode") == nullptr ? "0000:3b:00.2" : "7";
+  conf.set("deviceID", device);
+  conf.set("pciBusID", device);
   return conf.text(Json::Order::sorted);
 }
 
