@@ -62,8 +62,11 @@ TEST_CASE("Several pods have an interface each upon one of the host, which they 
   other.netns = second;
   const Json second_result = node.done(other);
   const std::string address = *second_result.find("ips")->as_array()->begin()->find("address")->as_text();
-  CHECK_THAT(node.in_pod(node.pod, "ping -c 1 -W 5 " + address.substr(0, address.find('/'))),
-             Contains("1 received"));
+  const std::string peer = address.substr(0, address.find('/'));
+  CHECK_THAT(
+      node.in_pod(node.pod, "bash -c \"for i in {1..50}; do echo > /dev/udp/" + peer + "/9; ip neigh show " +
+                                peer + " | grep lladdr && exit; sleep 0.1; done\""),
+      Contains("lladdr"));
   node.done(node.call("DEL"));
   CHECK_THAT(node.in_pod(second, "ip -o link"), Contains("net1"));
   other.verb = "DEL";
@@ -103,9 +106,9 @@ TEST_CASE("What cannot be created is refused with the reason, and nothing has ch
     node.refused(node.call("ADD"), 7, "needs an interface of Ethernet, which lo is not");
   }
   SECTION("a name that the pod has") {
-    node.in_pod(node.pod, "ip link add net1 type dummy");
+    node.in_pod(node.pod, "ip link add net1 type veth");
     node.refused(node.call("ADD"), 101, "already has an interface");
-    CHECK_THAT(node.in_pod(node.pod, "ip -d link show net1"), Contains("dummy"));
+    CHECK_THAT(node.in_pod(node.pod, "ip -d link show net1"), Contains("veth"));
   }
   SECTION("a larger MTU than the master's") {
     node.network.set("mtu", 9001);
@@ -118,7 +121,8 @@ TEST_CASE("What cannot be created is refused with the reason, and nothing has ch
     if (!kernel_has("ipvlan")) node.refused(node.call("ADD"), 2, "modprobe ipvlan");
   }
   SECTION("the IPAM plugin has no address") {
-    node.add_ipam("refuses", "echo '{\"code\": 77, \"msg\": \"full\"}'; exit 1");
+    node.add_ipam("refuses",
+                  "[ $CNI_COMMAND != ADD ] || { echo '{\"code\": 77, \"msg\": \"full\"}'; exit 1; }");
     node.network.set("ipam", Json::object().set("type", "refuses"));
     node.refused(node.call("ADD"), 77, "full");
     CHECK(node.in_pod(node.pod, "ip -o link").find("net1") == std::string::npos);
@@ -128,9 +132,9 @@ TEST_CASE("What cannot be created is refused with the reason, and nothing has ch
 TEST_CASE("An interface that the pod has renamed is removed, and one that has taken its name is not") {
   const Shared node;
   node.done(node.call("ADD"));
-  node.in_pod(node.pod, "ip link set net1 down; ip link set net1 name own; ip link add net1 type dummy");
+  node.in_pod(node.pod, "ip link set net1 down; ip link set net1 name own; ip link add net1 type veth");
   node.done(node.call("DEL"));
-  CHECK_THAT(node.in_pod(node.pod, "ip -o -d link"), Contains("dummy") && !Contains("macvlan"));
+  CHECK_THAT(node.in_pod(node.pod, "ip -o -d link"), Contains("veth") && !Contains("macvlan"));
   CHECK(node.world() == node.before);
 }
 

@@ -57,7 +57,7 @@ void count(const std::string& failure, std::chrono::duration<double> took, Count
 void Counters::claim_prepared(const std::string& failure, Start began) {
   const auto took = start() - began;
   const std::lock_guard lock(mutex_);
-  if (!now_.claims) now_.claims.emplace();
+  if (!now_.claims) now_.claims = OfClaims();
   OfClaims& of = *now_.claims;
   count(failure, took, of.prepares, of.prepare_seconds, of.prepare_failures);
 }
@@ -65,14 +65,14 @@ void Counters::claim_prepared(const std::string& failure, Start began) {
 void Counters::claim_unprepared(const std::string& failure, Start began) {
   const auto took = start() - began;
   const std::lock_guard lock(mutex_);
-  if (!now_.claims) now_.claims.emplace();
+  if (!now_.claims) now_.claims = OfClaims();
   OfClaims& of = *now_.claims;
   count(failure, took, of.unprepares, of.unprepare_seconds, of.unprepare_failures);
 }
 
 void Counters::claims_there(uint64_t number) {
   const std::lock_guard lock(mutex_);
-  if (!now_.claims) now_.claims.emplace();
+  if (!now_.claims) now_.claims = OfClaims();
   now_.claims->prepared = number;
 }
 
