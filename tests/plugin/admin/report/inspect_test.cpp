@@ -316,8 +316,7 @@ TEST_CASE("inspect reads prepared claims and the offer of serve, and names what 
   REQUIRE(write_claim(run, claim));
   std::ofstream(run + "/claims/uid-2.json") << "{";
   REQUIRE(write_offer_state(
-      run,
-      {.driver = "vfrail.io", .resources = {"intel.com/hostdev"}, .node = "node-1", .published = true}));
+      run, {.driver = "vfrail.io", .resources = {"intel.com/hostdev"}, .node = "node-1", .published = true}));
   scene.options.output = Output::wide;
   const std::string table = scene.inspect().out;
   INFO(table);
