@@ -15,7 +15,7 @@ constexpr uint8_t kKernel = 2;
 constexpr uint8_t kRouterAdvertisement = 9;
 constexpr uint8_t kDhcp = 16;
 
-constexpr uint8_t kLinkScope = 253;  // RT_SCOPE_LINK
+constexpr uint8_t kOnLink = 253;  // RT_SCOPE_LINK
 
 // With noprefixroute somebody else has made the route to the network of an address, often in the kernel's
 // name (NetworkManager).
@@ -98,7 +98,7 @@ void add_host_config(const LinkBefore& before, Assignment& assignment) {
     if (one.source && std::none_of(before.addresses.begin(), before.addresses.end(), is_source))
       route.source.reset();
     // Else a gateway that was assigned would become its own.
-    if (!one.gateway) route.scope = kLinkScope;
+    if (!one.gateway) route.scope = kOnLink;
     assignment.routes.push_back(std::move(route));
   }
 }
@@ -107,7 +107,7 @@ void complete_host_routes(const LinkBefore& before, Assignment& of_result) {
   for (AssignedRoute& route : of_result.routes) {
     const auto is_it = [&](const Route& one) { return one.destination == route.destination && !one.gateway; };
     const bool on_link = std::any_of(before.routes.begin(), before.routes.end(), is_it);
-    if (!route.gateway && on_link) route.scope = kLinkScope;
+    if (!route.gateway && on_link) route.scope = kOnLink;
   }
 }
 

@@ -50,7 +50,6 @@ queue_lab() {
     case ${LAB_KERNEL:-6} in 6 | 7) queue_infiniband ;; esac
     queue 'lab, CDI' lab --name cdi --limit 900 tests/lab/cdi_test.sh
     queue 'lab, traffic' lab --name traffic --limit 600 tests/lab/traffic_test.sh
-    queue 'lab, provision' lab --name provision --limit 600 tests/lab/provision_test.sh
     queue 'lab, lifecycle' lab --name lifecycle --limit 600 tests/lab/lifecycle_test.sh
     queue 'lab, machine' lab --name machine --limit 900 tests/lab/machine_test.sh
     # Another crowd each time; what it printed last says which.
