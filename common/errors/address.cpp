@@ -117,7 +117,8 @@ constexpr ErrorRow kAddressErrors[] = {
     {ErrorId::host_config_lost, "VF-HOST-CONFIG-LOST",
      "A warning: an address or a route of the host on the device is not restored, or cannot be.",
      "The kernel drops both when the device moves into a pod. DEL sets them again; the kernel refused one, "
-     "because its gateway cannot be reached or something else has its place. Or it is of a kind that vfrail "
+     "because its gateway cannot be reached or another route to the same destination is there. Or it is of a "
+     "kind that vfrail "
      "does not restore: a route over several interfaces, by a next hop object, or with an encapsulation.",
      "Set it by hand with `ip address` or `ip route`, by the text of the warning. Better, keep the host's "
      "addresses off devices that pods get."},

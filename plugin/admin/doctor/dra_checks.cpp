@@ -81,7 +81,7 @@ Result<CheckResults> check_agent(const CheckedNode& node) {
   const auto claim = AgentClient(*socket).claim({"default", "vfrail-doctor", "none"});
   if (claim) return CheckResults();
   return CheckResults{{Finding::fault, claim.error().text,
-                       "the log of the container with vfrail-kube node; a pod that has its devices runs on, "
+                       "the log of the container with vfrail-kube node; running pods keep their devices, "
                        "new ones wait"}};
 }
 
@@ -182,7 +182,7 @@ const NodeChecks& dra_checks() {
        lacks_offer},
       {"VF-N49", "dra-published", "the devices that go by claims are in ResourceSlices", check_published,
        lacks_offer},
-      {"VF-N50", "claim-records", "each claim that is prepared has its pod on this node", check_records,
+      {"VF-N50", "claim-records", "each prepared claim is of a pod on this node", check_records,
        lacks_claims},
       {"VF-N51", "claim-specs", "the CDI specs of prepared claims have the devices' numbers of today",
        check_claim_specs, lacks_claims},

@@ -101,7 +101,8 @@ std::vector<std::string> claim_remarks(const FunctionTrace& traced, const Inspec
   if (uses == facts.pods.end()) return out;
   for (const PodUse& use : uses->second) {
     if (!use.claim.empty())
-      out.push_back("pod " + use.text() + " has it by request " + use.request + " of claim " + use.claim);
+      out.push_back("allocated to pod " + use.text() + " by request " + use.request + " of claim " +
+                    use.claim);
   }
   return out;
 }

@@ -329,7 +329,7 @@ TEST_CASE("inspect reads prepared claims and the offer of serve, and names what 
   const std::string traced = scene.inspect().out;
   INFO(traced);
   CHECK(traced.find("intel.com/hostdev goes to pods by DRA, published by vfrail.io\n") != std::string::npos);
-  CHECK(traced.find("pod team/train-0 has it by request nic of claim nics\n") != std::string::npos);
+  CHECK(traced.find("allocated to pod team/train-0 by request nic of claim nics\n") != std::string::npos);
 }
 
 TEST_CASE("every JSON conforms to the schema, and the schema has nothing that none of them has") {
