@@ -4,6 +4,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/support/checks.sh
 . <(sed -n '/^is_ours() {/,/^}/p' tests/cluster/node.sh)
+number=1    # the node of which is_ours speaks: node_variables of node.sh
 tmp=$(mktemp -d)
 trap 'kill "$server" "$way" 2> /dev/null; rm -rf "$tmp"; checks_end' EXIT
 
@@ -22,6 +23,7 @@ check 'again, and a long one' is 200000 bash -c "exec 3<> /dev/tcp/127.0.0.1/$po
     { head -c 199999 /dev/zero | tr '\0' x; echo; } >&3 & timeout 60 head -n 1 <&3 | wc -c"
 check 'the port is of this user' is_ours "$port"
 check 'another port is not' refused is_ours 1
+number=2 check 'nor is the same port of the second node' refused is_ours "$port"
 if [ "$EUID" = 0 ]; then
     other() { ask setpriv --reuid 65534 --clear-groups; }
     check 'another user has none' lacks WORDS eventually other
