@@ -4,6 +4,7 @@
 #include "plugin/device/config/devlink_reach.h"
 #include "plugin/device/inventory/host_view.h"
 #include "plugin/device/inventory/unclean_facts.h"
+#include "plugin/device/provisioning/withheld.h"
 
 #include <utility>
 
@@ -20,13 +21,26 @@ Result<Inventory> NodeReader::read_inventory(const Changed& changed) {
   return scan(sys_, host_);
 }
 
+// What is written of a PF that has no entry is not read: nothing here would make it right again.
+Result<std::optional<std::chrono::seconds>> NodeReader::withhold(const VfsConfig& config,
+                                                                 Inventory& inventory) const {
+  if (config.entries.empty()) return std::optional<std::chrono::seconds>();
+  const ProgressRecords records(provision_dir_, TRY(find_boot_id(sys_)));
+  const auto now = boot_time();
+  for (Warning& remark : TRY(await_provision(config, records, sys_, now, inventory)))
+    inventory.warnings.push_back(std::move(remark));
+  return add_withheld(records, now, inventory);
+}
+
 Result<Pools> NodeReader::read(const Config& config, const Changed& changed) {
   last_ = TRY(read_inventory(changed), "scan the PCI functions");
   Inventory inventory = *last_;
   if (const std::string blind = TRY(check_host_view(sys_, inventory)); !blind.empty())
     return Error{Errc::wrong_netns, 0, blind, ErrorId::host_not_visible};
   TRY(add_unclean(sys_, cni_state_dir_, inventory));
+  const auto again_at = TRY(withhold(config.vfs, inventory), "read the progress of provision");
   Pools pools = match(config, inventory);
+  pools.again_at = again_at;
   pools.warnings.insert(pools.warnings.end(), inventory.warnings.begin(), inventory.warnings.end());
   for (Warning& gap : find_devlink_gaps(sys_, config)) pools.warnings.push_back(std::move(gap));
   for (Warning& gap : find_ddp_gaps(config, inventory)) pools.warnings.push_back(std::move(gap));
