@@ -31,7 +31,7 @@ class NodeReader {
 
  private:
   Result<Inventory> read_inventory(const Changed& changed);
-  Result<std::optional<std::chrono::seconds>> withhold(const VfsConfig& config, Inventory& inventory) const;
+  std::optional<std::chrono::seconds> withhold(const VfsConfig& config, Inventory& inventory) const;
 
   const SysRoot sys_;
   Kernel* const host_;

@@ -277,10 +277,9 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
   LinksUp links(kernel.get(), log);
   events.add(std::make_unique<FolderEvents>(unclean_folder(options.cni_state_dir)));
   events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
-  if (!setup.config.now().vfs.entries.empty()) {
-    TRY(make_folder(provision_dir, 0700), "make " + provision_dir);
-    TRY(make_folder(progress_folder(provision_dir), 0700), "make " + provision_dir);
-  }
+  // Else the first progress of provision is seen at the next scan.
+  if (!setup.config.now().vfs.entries.empty() && make_folder(provision_dir, 0700))
+    (void)make_folder(progress_folder(provision_dir), 0700);
   events.add(std::make_unique<FolderEvents>(progress_folder(provision_dir)));
   Counters counters;
   LiveStatus status;

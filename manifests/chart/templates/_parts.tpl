@@ -36,6 +36,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: controller
 {{- end -}}
 
+{{- /* Of the pods that make VFs. */ -}}
+{{- define "vfrail.provisionSelector" -}}
+app.kubernetes.io/name: vfrail-provision
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "vfrail.provisionLabels" -}}
+{{ include "vfrail.provisionSelector" . }}
+app.kubernetes.io/component: provision
+{{- end -}}
+
 {{- define "vfrail.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create .Values.dra.enabled) | ternary (include "vfrail.name" .) "") }}
 {{- end -}}

@@ -138,6 +138,18 @@ Result<std::optional<std::chrono::seconds>> add_withheld(const ProgressRecords& 
   return out;
 }
 
+Result<std::vector<Warning>> provision_remarks(const ProgressRecords& records, std::chrono::seconds now,
+                                               const Inventory& inventory) {
+  std::vector<Warning> out;
+  for (const DeviceFacts& function : inventory.functions) {
+    if (!is_pf(function)) continue;
+    const auto progress = TRY(records.load(function.address));
+    if (!progress) continue;
+    if (auto remark = remark_on(function.address, *progress, now)) out.push_back(*std::move(remark));
+  }
+  return out;
+}
+
 Result<std::vector<Warning>> await_provision(const VfsConfig& config, const ProgressRecords& records,
                                              const SysRoot& sys, std::chrono::seconds now,
                                              const Inventory& inventory) {

@@ -28,6 +28,11 @@ std::string parse_vpd_serial(std::string_view vpd);
 Result<std::optional<std::chrono::seconds>> add_withheld(const ProgressRecords& records,
                                                          std::chrono::seconds now, Inventory& inventory);
 
+// What there is to say about each PF that provision has not simply done with, for reports, which do not know
+// whether it still has an entry.
+Result<std::vector<Warning>> provision_remarks(const ProgressRecords& records, std::chrono::seconds now,
+                                               const Inventory& inventory);
+
 // Of each PF that has an entry, why its VFs are withheld or not as they are wanted. One of which provision
 // has written nothing since the node's start is awaited from now on, which is recorded.
 Result<std::vector<Warning>> await_provision(const VfsConfig& config, const ProgressRecords& records,
