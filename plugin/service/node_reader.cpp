@@ -23,7 +23,8 @@ Result<Inventory> NodeReader::read_inventory(const Changed& changed) {
 
 // What is written of a PF that has no entry is not read: nothing here would make it right again. Without the
 // folder the devices are allocated as if nobody provisioned them: one that is not mounted must not end serve.
-std::optional<std::chrono::seconds> NodeReader::withhold(const VfsConfig& config, Inventory& inventory) const {
+std::optional<std::chrono::seconds> NodeReader::withhold(const VfsConfig& config,
+                                                         Inventory& inventory) const {
   if (config.entries.empty()) return std::nullopt;
   const auto read = [&]() -> Result<std::optional<std::chrono::seconds>> {
     const ProgressRecords records(provision_dir_, TRY(find_boot_id(sys_)));
@@ -34,9 +35,11 @@ std::optional<std::chrono::seconds> NodeReader::withhold(const VfsConfig& config
   };
   auto until = read();
   if (until) return *until;
-  inventory.warnings.push_back({"how far `vfrail provision` is with the VFs of `vfs` is not known, so none is "
-                                "withheld: " + until.error().text,
-                                ErrorId::provision_pending});
+  inventory.warnings.push_back(
+      {"how far `vfrail provision` is with the VFs of `vfs` is not known, so none is "
+       "withheld: " +
+           until.error().text,
+       ErrorId::provision_pending});
   return std::nullopt;
 }
 

@@ -26,6 +26,12 @@ constexpr seconds kTurn{60};
 // A driver that is loaded again, or a pod that starts, is many events.
 constexpr seconds kShortestTurn{5};
 
+ErrorId id_of(ProgressState state) {
+  if (state == ProgressState::refused) return ErrorId::provision_refused;
+  if (state == ProgressState::needs_reboot) return ErrorId::provision_firmware;
+  return state == ProgressState::draining ? ErrorId::provision_pending : ErrorId::provision_failed;
+}
+
 class Watch {
  public:
   Watch(const ProvisionOptions& options, const AskKubelet& ask)
@@ -69,7 +75,7 @@ void Watch::turn() {
   std::string& warned = known_["warnings"];
   const std::string warnings = joined(lines_of(round->plan.warnings), "; ");
   if (std::exchange(warned, warnings) != warnings && !warnings.empty())
-    log_.warning("configuration", {{"reason", warnings}});
+    log_.warning("configuration", {{"reason", warnings}, {"id", id_text(ErrorId::config_doubtful)}});
 }
 
 // Once, and again when it is another.
@@ -89,6 +95,7 @@ void Watch::report(const ProvisionReport& report, size_t pf) {
                                {"state", name_of(progress.state)},
                                {"writes", std::to_string(writes)}};
   if (!progress.text.empty()) fields.push_back({"reason", progress.text});
+  if (!fine) fields.push_back({"id", id_text(id_of(progress.state))});
   log_.write(fine ? LogLevel::info : LogLevel::warning,
              fine ? "the PF has its VFs" : "the PF has not the VFs that are wanted", fields);
 }

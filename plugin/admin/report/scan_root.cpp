@@ -64,8 +64,8 @@ Result<Inventory> scan_root(const std::string& root) {
     out.unclean_unread = out.warnings.back().line();
   }
   if (const auto withheld = add_provisioning(root, out); !withheld)
-    out.warnings.push_back({"how far `vfrail provision` is is not known: " + withheld.error().text,
-                            withheld.error().id()});
+    out.warnings.push_back(
+        {"how far `vfrail provision` is is not known: " + withheld.error().text, withheld.error().id()});
   return out;
 }
 
