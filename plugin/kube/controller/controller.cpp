@@ -102,8 +102,8 @@ void Controller::say_changes_of(const ResourceType& type, const ObjectWatch::Vie
     log_.info("changes are seen again", {{"objects", kind}});
 }
 
-// False: nothing is known of any kind. A kind that is not installed, or may not be listed, is none of the
-// others' affair; one that is being listed is waited for.
+// False: nothing is known of any kind. A kind that is not installed, or may not be listed, does not
+// keep the others from being served; one that is being listed is waited for.
 bool Controller::take_networks(const Watches& watches, WatchedObjects& out) {
   size_t absent = 0;
   size_t read = 0;

@@ -191,12 +191,17 @@ class Deciding {
     }
   }
 
+  // Without an owner the label makes it ours.
+  bool is_ours(const Json& definition) const {
+    return is_controlled_by(definition, uid_) ||
+           (controlled_by(definition).empty() && has_our_label(definition));
+  }
+
   // To the definition as it is when all is done.
   std::string link() const {
     const bool created = !out_.changes.empty() && out_.changes.front().kind == DefinitionChange::Kind::create;
     if (created) return link_to(place_);
-    if (at_place_ != nullptr && (is_controlled_by(*at_place_, uid_) || has_our_label(*at_place_)))
-      return link_to(place_);
+    if (at_place_ != nullptr && is_ours(*at_place_)) return link_to(place_);
     return elsewhere_.empty() ? "" : link_to(name_of(*elsewhere_.front()));
   }
 

@@ -153,6 +153,7 @@ TEST_CASE(
   CHECK_THAT(one.status("reason"),
              Contains("belongs to HostDeviceNetwork hostdevice-net: remove it, or give this object another "
                       "name or namespace"));
+  CHECK(one.status("macvlanNetworkAttachmentDef").empty());
   one.definitions.clear();
   one.settled();
   CHECK(one.status("state") == "ready");
