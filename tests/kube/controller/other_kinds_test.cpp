@@ -131,6 +131,41 @@ TEST_CASE("a MacvlanNetwork is changed, put back, moved and refused as a HostDev
   }
 }
 
+// By k8s-launch-kit's templates of its profiles host-device-rdma, macvlan-rdma-shared and ipoib-rdma-shared,
+// with several rails and source routing; for IPoIB without, since the operator's CRD has no metaPlugins
+// there.
+TEST_CASE("the networks that l8k generate writes for rails are served") {
+  const std::string pool = "{\n  \"type\": \"nv-ipam\",\n  \"poolName\": \"rails-rail-0\"\n}  \n";
+  const std::string meta_plugins =
+      "{\n  \"type\": \"tuning\",\n  \"sysctl\": {\"net.ipv4.conf.IFNAME.arp_ignore\": \"1\"}\n},\n{\n"
+      "  \"type\": \"sbr\"\n}\n";
+  const auto plugins = [](Case one) {
+    one.facts.offers = {{"nvidia.com/hostdev_rail_0", 2}};
+    one.settled();
+    CHECK(one.status("state") == "ready");
+    CHECK(one.status("reason").empty());
+    const Json config = json(text_at(one.stored("default"), {"spec", "config"}));
+    const Json* list = config.find("plugins");
+    std::string out;
+    for (const Json& plugin : list == nullptr ? Json::Array{config} : *list->as_array())
+      out += text_at(plugin, {"type"}) + " ";
+    return out;
+  };
+  Case host_device;
+  host_device.network.set("spec", json(R"({"networkNamespace":"default","resourceName":"hostdev_rail_0"})"));
+  Case flat = macvlan(R"({"networkNamespace":"default","master":"ens1f0np0","mode":"bridge","mtu":0})");
+  for (Case* one : {&host_device, &flat}) {
+    set_at(one->network, {"spec", "ipam"}, pool);
+    set_at(one->network, {"spec", "metaPlugins"}, meta_plugins);
+  }
+  CHECK(plugins(host_device) == "vfrail tuning sbr ");
+  CHECK(plugins(flat) == "macvlan tuning sbr ");
+  Case ib = ipoib();
+  ib.network.set("spec", json(R"({"networkNamespace":"default","master":"ibs3f1"})"));
+  set_at(ib.network, {"spec", "ipam"}, pool);
+  CHECK(plugins(ib) == "ipoib ");
+}
+
 TEST_CASE("an IPoIBNetwork without a master is an error, for the CNI plugin ipoib has no default") {
   Case one = ipoib();
   set_at(one.network, {"spec"}, Json::object());
