@@ -1,5 +1,6 @@
 #include "plugin/kube/command_line.h"
 
+#include "common/command/candidates.h"
 #include "common/command/standard_commands.h"
 #include "common/escape.h"
 #include "common/log.h"
@@ -25,6 +26,8 @@ namespace vfrail::kube {
 namespace {
 
 constexpr const char* kPlugin = "kubectl-vfrail";
+// Under this name kubectl asks for what it offers behind `kubectl vfrail`.
+constexpr const char* kCompletion = "kubectl_complete-vfrail";
 constexpr const char* kOutputs = "table|wide|json|yaml";
 
 std::string environment(const char* name) {
@@ -350,6 +353,7 @@ CommandText kube_command_line(const std::string& name) {
 }
 
 int run_kube_command_line(const std::string& name, const std::vector<std::string>& arguments) {
+  if (name == kCompletion) return print_text(cobra_text(candidates(kube_command_line(kPlugin), arguments)));
   const CommandText program = kube_command_line(name);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h")
     return arguments.empty() ? wrong_usage(program, "a command is missing", help_text(program, ""))
