@@ -149,10 +149,14 @@ void define_check_config(CLI::App* check, CheckConfigOptions& options) {
 }
 
 void define_render(CLI::App* render, RenderOptions& options) {
-  render->add_option("FILE", options.file, "HostDeviceNetworks in YAML or JSON; - is stdin")
+  render
+      ->add_option("FILE", options.file,
+                   "HostDeviceNetworks, MacvlanNetworks and IPoIBNetworks in YAML or JSON; - is stdin")
       ->required()
       ->option_text(" ");
-  render->add_option("--type", options.type, "host-device, as network-operator does it, or vfrail")
+  render
+      ->add_option("--type", options.type,
+                   "Of HostDeviceNetworks: host-device, as network-operator does it, or vfrail")
       ->check(CLI::IsMember({"host-device", "vfrail"}))
       ->option_text("host-device|vfrail");
 }
@@ -333,9 +337,10 @@ void add_node_commands(Commands& commands, const KubeletSide& kubelet) {
        define_inspect, [ask](const InspectOptions& options) { return inspect(options, ask); }});
   commands.add<CheckConfigOptions>(
       {"check-config", "Check a configuration, and say what it means", define_check_config, check_config});
-  commands.add<RenderOptions>(
-      {"render", "Print the NetworkAttachmentDefinition that network-operator makes of a HostDeviceNetwork",
-       define_render, render});
+  commands.add<RenderOptions>({"render",
+                               "Print the NetworkAttachmentDefinition that network-operator makes of a "
+                               "HostDeviceNetwork, MacvlanNetwork or IPoIBNetwork",
+                               define_render, render});
   commands.add<DoctorOptions>({"doctor", "Check this node, and say what to do", define_doctor, doctor});
   commands.add<ExplainIdOptions>({"explain",
                                   "Say what an id such as VF-DEVICE-IN-USE or a message of NCCL means, and "

@@ -12,10 +12,10 @@ constexpr const char* kNvidiaGroup = "mellanox.com";
 constexpr const char* kSriov = "sriovnetwork.openshift.io";
 
 const std::vector<std::string>& known_kinds() {
-  static const std::vector<std::string> kKinds = {"ConfigMap",         "NicClusterPolicy",
-                                                  "NicNodePolicy",     "SriovNetworkNodePolicy",
-                                                  "HostDeviceNetwork", "NetworkAttachmentDefinition",
-                                                  "SriovNetwork",      "SriovIBNetwork"};
+  static const std::vector<std::string> kKinds = {
+      "ConfigMap",         "NicClusterPolicy", "NicNodePolicy", "SriovNetworkNodePolicy",
+      "HostDeviceNetwork", "MacvlanNetwork",   "IPoIBNetwork",  "NetworkAttachmentDefinition",
+      "SriovNetwork",      "SriovIBNetwork"};
   return kKinds;
 }
 

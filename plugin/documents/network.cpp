@@ -74,27 +74,24 @@ void read_definition(const Document& document, Network& out) {
 
 }  // namespace
 
-bool is_host_device_network(const Document& document) {
-  return document.is("mellanox.com", "HostDeviceNetwork");
-}
-
 bool is_network(const Document& document) {
-  return is_definition(document) || is_host_device_network(document) || is_sriov_network(document);
+  return is_definition(document) || operator_network_kind(document) || is_sriov_network(document);
 }
 
 Network read_network(const Document& document, const std::string& operator_prefix) {
   if (is_sriov_network(document)) return read_sriov_network(document, operator_prefix);
   Network out;
   out.where = document.where;
-  if (is_definition(document)) {
+  const auto kind = operator_network_kind(document);
+  if (!kind) {
     read_definition(document, out);
     return out;
   }
-  out.types = {"host-device"};
+  out.types = {plugin_of(*kind)};
   out.name = full_name("", document.name);
-  const auto network = read_host_device_network(document);
+  const auto network = read_operator_network(document, *kind);
   const auto rendered =
-      network ? render_network(*network, "host-device") : Result<std::string>(network.error());
+      network ? render_network(*network, plugin_of(*kind)) : Result<std::string>(network.error());
   if (!rendered) out.faults.push_back(document.where + ": " + rendered.error().text);
   if (!network) return out;
   out.name = full_name(network->name_space, network->name);

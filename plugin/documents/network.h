@@ -1,9 +1,11 @@
-// Networks of pods as Kubernetes objects: NetworkAttachmentDefinitions, and the HostDeviceNetworks from which
-// network-operator makes them. Reads and checks what is known without a cluster. Pure.
+// Networks of pods as Kubernetes objects: NetworkAttachmentDefinitions, and the objects from which operators
+// make them. Reads and checks what is known without a cluster. Pure.
 #pragma once
 
 #include "plugin/documents/documents.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,7 @@ struct Network {
 };
 
 // Whether the document is a NetworkAttachmentDefinition, or what an operator makes one of: HostDeviceNetwork,
-// SriovNetwork, SriovIBNetwork.
+// MacvlanNetwork, IPoIBNetwork, SriovNetwork, SriovIBNetwork.
 bool is_network(const Document& document);
 // Reads either kind; errors are in Network::faults. `operator_prefix` is that of the resources of
 // sriov-network-operator's networks.
@@ -30,20 +32,30 @@ Network read_network(const Document& document, const std::string& operator_prefi
 bool is_sriov_network(const Document& document);
 Network read_sriov_network(const Document& document, const std::string& operator_prefix);
 
-struct HostDeviceNetwork {
+// Of network-operator (mellanox.com).
+enum class OperatorNetworkKind : uint8_t { host_device, macvlan, ipoib };
+
+struct OperatorNetwork {
+  OperatorNetworkKind kind = OperatorNetworkKind::host_device;
   std::string name;
   std::string name_space;
-  std::string resource;      // with the prefix that network-operator puts before it
-  std::string ipam;          // JSON as it was written; empty: none
+  std::string resource;  // of a HostDeviceNetwork alone, with the prefix that network-operator puts before it
+  std::string master;    // not of a HostDeviceNetwork; empty: the interface of the default route
+  std::string mode;      // of a MacvlanNetwork; empty: bridge
+  int64_t mtu = 0;       // of a MacvlanNetwork; 0: that of the master
+  std::string ipam;      // JSON as it is stored; empty: none
   std::string meta_plugins;  // JSON objects with commas between them, as written
 };
 
-bool is_host_device_network(const Document& document);
+std::optional<OperatorNetworkKind> operator_network_kind(const Document& document);
+const char* name_of(OperatorNetworkKind kind);    // "MacvlanNetwork"
+const char* plugin_of(OperatorNetworkKind kind);  // network-operator's: "host-device", "macvlan", "ipoib"
 // Errors name the key and its line.
-Result<HostDeviceNetwork> read_host_device_network(const Document& document);
+Result<OperatorNetwork> read_operator_network(const Document& document, OperatorNetworkKind kind);
 
-// The manifest of the NetworkAttachmentDefinition for CNI plugins of that type. For "host-device" it is, byte
-// for byte, the text that network-operator makes and stores; what it could not store is an error.
-Result<std::string> render_network(const HostDeviceNetwork& network, const std::string& type);
+// The manifest of the NetworkAttachmentDefinition: byte for byte the text that network-operator makes and
+// stores; what it could not store is an error. For a HostDeviceNetwork `type` is that of the CNI plugin, and
+// with "vfrail" instead of "host-device" that key alone differs.
+Result<std::string> render_network(const OperatorNetwork& network, const std::string& type);
 
 }  // namespace vfrail::plugin

@@ -1,5 +1,6 @@
 #include "plugin/kube/command_line.h"
 
+#include "common/command/candidates.h"
 #include "common/command/standard_commands.h"
 #include "common/escape.h"
 #include "common/log.h"
@@ -25,6 +26,8 @@ namespace vfrail::kube {
 namespace {
 
 constexpr const char* kPlugin = "kubectl-vfrail";
+// Under this name kubectl asks for what it offers behind `kubectl vfrail`.
+constexpr const char* kCompletion = "kubectl_complete-vfrail";
 constexpr const char* kOutputs = "table|wide|json|yaml";
 
 std::string environment(const char* name) {
@@ -265,7 +268,7 @@ std::vector<OptionText> log_options() {
 std::vector<OptionText> controller_options() {
   return with(
       with(access_options(),
-           {{{"--cni-type"}, "TYPE", "CNI plugin of the networks it makes (vfrail)"},
+           {{{"--cni-type"}, "TYPE", "CNI plugin of the networks of HostDeviceNetworks (vfrail)"},
             {{"-n", "--namespace"}, "NAME", "Where the Lease is on which replicas agree (that of the pod)"}}),
       log_options());
 }
@@ -304,24 +307,25 @@ std::vector<Command> commands() {
     return Command{{name, about, view_options()},
                    [show](const CommandWords& words) { return run_view(show, words); }};
   };
-  return {
-      view("nodes", "Nodes and their resources: capacity, free, unhealthy and why", show_nodes),
-      view("devices", "The devices of all nodes, with pod, address and state", show_devices),
-      view("pods", "Pods with devices, and those that wait for one, and why", show_pods),
-      view("networks", "Networks with their attachments and the addresses that are left", show_networks),
-      view("doctor", "What is wrong on which nodes, by finding", show_findings),
-      {{"check", "Run vfrail-check in pods that have devices, and say what is wrong in which",
-        check_options()},
-       run_pod_checks},
-      {{"test", "Test RDMA between nodes: all pairs, each rail, and which card, cable or node is slow",
-        fabric_options()},
-       run_fabric_test},
-      {{"controller", "Make the networks of HostDeviceNetworks, until it is stopped", controller_options()},
-       run_controller},
-      {{"node",
-        "Publish the devices of a node for DRA and read claims, for vfrail serve, until it is stopped",
-        node_options()},
-       run_node}};
+  return {view("nodes", "Nodes and their resources: capacity, free, unhealthy and why", show_nodes),
+          view("devices", "The devices of all nodes, with pod, address and state", show_devices),
+          view("pods", "Pods with devices, and those that wait for one, and why", show_pods),
+          view("networks", "Networks with their attachments and the addresses that are left", show_networks),
+          view("doctor", "What is wrong on which nodes, by finding", show_findings),
+          {{"check", "Run vfrail-check in pods that have devices, and say what is wrong in which",
+            check_options()},
+           run_pod_checks},
+          {{"test", "Test RDMA between nodes: all pairs, each rail, and which card, cable or node is slow",
+            fabric_options()},
+           run_fabric_test},
+          {{"controller",
+            "Make the networks of HostDeviceNetworks, MacvlanNetworks and IPoIBNetworks, until it is stopped",
+            controller_options()},
+           run_controller},
+          {{"node",
+            "Publish the devices of a node for DRA and read claims, for vfrail serve, until it is stopped",
+            node_options()},
+           run_node}};
 }
 
 }  // namespace
@@ -349,6 +353,7 @@ CommandText kube_command_line(const std::string& name) {
 }
 
 int run_kube_command_line(const std::string& name, const std::vector<std::string>& arguments) {
+  if (name == kCompletion) return print_text(cobra_text(candidates(kube_command_line(kPlugin), arguments)));
   const CommandText program = kube_command_line(name);
   if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h")
     return arguments.empty() ? wrong_usage(program, "a command is missing", help_text(program, ""))

@@ -1,5 +1,5 @@
-// vfrail-kube: what needs the Kubernetes API. The controller of HostDeviceNetworks, DRA's objects of a node,
-// and, as kubectl's plugin, the whole cluster in one view.
+// vfrail-kube: what needs the Kubernetes API. The controller of network-operator's networks, DRA's objects of
+// a node, and, as kubectl's plugin, the whole cluster in one view.
 #include "common/unique_fd.h"
 #include "plugin/kube/command_line.h"
 

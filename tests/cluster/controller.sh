@@ -33,6 +33,11 @@ host_device_network() {
         metadata: {name: $name}, spec: {networkNamespace: $namespace, resourceName: "hostdev", ipam: $ipam}}' |
         kubectl apply -f - > /dev/null
 }
+# other_network KIND NAME SPEC: a MacvlanNetwork or IPoIBNetwork, or what becomes of it.
+other_network() {
+    jq -n --arg kind "$1" --arg name "$2" --argjson spec "$3" '{apiVersion: "mellanox.com/v1alpha1", kind: $kind, metadata: {name: $name},
+        spec: $spec}' | kubectl apply -f - > /dev/null
+}
 # definition NAME [NAMESPACE]: the CNI configuration in the network of that name.
 definition() { kubectl -n "${2:-default}" get network-attachment-definitions "$1" -o 'jsonpath={.spec.config}'; }
 no_definition() { is '' kubectl -n "${2:-default}" get network-attachment-definitions "$1" --ignore-not-found -o name; }
@@ -40,8 +45,9 @@ no_definition() { is '' kubectl -n "${2:-default}" get network-attachment-defini
 edit_definition() {
     kubectl patch network-attachment-definitions "$1" --type merge -p "$(jq -n --arg config "$2" '{spec: {config: $config}}')" > /dev/null
 }
-state() { kubectl get hostdevicenetwork "$1" -o 'jsonpath={.status.state}'; }
-reason() { kubectl get hostdevicenetwork "$1" -o 'jsonpath={.status.reason}'; }
+# state NAME [KIND], reason NAME [KIND]: of a HostDeviceNetwork unless it is of another kind.
+state() { kubectl get "${2:-hostdevicenetwork}" "$1" -o 'jsonpath={.status.state}'; }
+reason() { kubectl get "${2:-hostdevicenetwork}" "$1" -o 'jsonpath={.status.reason}'; }
 # away SECONDS: nobody answers at the API server's port for so long; 0: it is restarted. Not in a check, with which it would end.
 away() {
     echo "     the API server is away for $1 s"

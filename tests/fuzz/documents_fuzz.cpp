@@ -27,8 +27,9 @@ size_t values_in(const Json& json) {
 void check_network(const Document& document) {
   const Network network = read_network(document, "openshift.io");
   for (const std::string& fault : network.faults) MUST(!fault.empty());
-  if (!is_host_device_network(document)) return;
-  const auto read = read_host_device_network(document);
+  const auto kind = operator_network_kind(document);
+  if (!kind) return;
+  const auto read = read_operator_network(document, *kind);
   if (!read) return;
   for (const char* type : {"host-device", "vfrail"}) {
     const auto text = render_network(*read, type);

@@ -23,18 +23,19 @@ using namespace vfrail::kube;
 namespace {
 
 // Two objects of the API never have one name, so neither have two definitions that concern one network.
-void check_decision(const Json& network) {
+void check_decision(const NetworkKind& kind, const Json& network) {
   ControllerFacts facts;
   facts.has_definitions = true;
-  facts.namespaces["train"] = NamespaceState::active;
+  for (const char* name : {"train", "default"}) facts.namespaces[name] = NamespaceState::active;
   facts.offers["nvidia.com/hostdev"] = 1;
   static const std::string kType = "vfrail";
-  const Decision decision = decide({network, {}, facts, kType, {}, {}});
+  const Decision decision = decide({kind, network, {}, facts, kType, {}, {}});
   for (const DefinitionChange& change : decision.changes) {
     MUST(change.kind == DefinitionChange::Kind::create);
-    MUST(is_file_name(change.definition.name) && change.definition.name_space == "train");
+    MUST(is_file_name(change.definition.name));
+    MUST(facts.namespaces.contains(change.definition.name_space));
     // What is made is itself in order: the next decision changes nothing.
-    const Decision next = decide({network, {&change.fields}, facts, kType, decision.memory, {}});
+    const Decision next = decide({kind, network, {&change.fields}, facts, kType, decision.memory, {}});
     MUST(next.changes.empty());
   }
   if (decision.status) MUST(!decision.status->text().empty());
@@ -91,6 +92,7 @@ void check_view(const Json& json) {
   const ClusterView view = make_cluster_view(facts, {});
   for (const NetworkView& network : view.networks)
     MUST(!network.addresses || !network.addresses_left || *network.addresses_left <= *network.addresses);
+  (void)keep_of_network_with_managers(Json(json));
   (void)keep_of_node(Json(json));
   (void)keep_of_namespace(Json(json));
   (void)keep_of_definition(Json(json));
@@ -110,7 +112,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto json = Json::parse(text);
   if (is_turn(2) && json) check_credentials(text, *json);
   if (!json || json->as_object() == nullptr) return 0;
-  if (is_turn(3)) check_decision(*json);
+  if (is_turn(3)) {
+    for (const NetworkKind& kind : kNetworkKinds) check_decision(kind, *json);
+  }
   if (is_turn(4)) check_view(*json);
   return 0;
 }

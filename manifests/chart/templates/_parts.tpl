@@ -47,6 +47,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: provision
 {{- end -}}
 
+{{- /* Whether the CustomResourceDefinition of a kind of the controller's networks comes with this release; of it a dictionary: root,
+plural. One that is there and is not this release's, network-operator's, is left alone: Helm would refuse to install. */ -}}
+{{- define "vfrail.installsNetworkKind" -}}
+{{- if and .root.Values.controller.enabled (not .root.Values.uninstall) -}}
+{{- $there := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (printf "%s.mellanox.com" .plural) | default dict -}}
+{{- $owner := ($there.metadata | default dict).annotations | default dict -}}
+{{- $ours := and (eq (get $owner "meta.helm.sh/release-name") .root.Release.Name) (eq (get $owner "meta.helm.sh/release-namespace") .root.Release.Namespace) -}}
+{{- or (empty $there) $ours -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "vfrail.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create .Values.dra.enabled) | ternary (include "vfrail.name" .) "") }}
 {{- end -}}

@@ -18,16 +18,18 @@ Result<std::string> render_file(const RenderOptions& options) {
   std::string out;
   std::vector<std::string> others;
   for (const Document& document : documents) {
-    if (!is_host_device_network(document)) {
+    const auto kind = operator_network_kind(document);
+    if (!kind) {
       others.push_back(document.title());
       continue;
     }
-    const auto network = TRY(read_host_device_network(document), document.where);
+    const auto network = TRY(read_operator_network(document, *kind), document.where);
     out += (out.empty() ? "" : "---\n") + TRY(render_network(network, options.type), document.where);
   }
   if (!out.empty()) return out;
   return Error{Errc::invalid, 0,
-               file + ": no HostDeviceNetwork" + (others.empty() ? "" : ": there is " + first_few(others)),
+               file + ": no HostDeviceNetwork, MacvlanNetwork or IPoIBNetwork" +
+                   (others.empty() ? "" : ": there is " + first_few(others)),
                ErrorId::config_empty};
 }
 

@@ -37,6 +37,15 @@ Result<std::vector<KubeconfigFile>> read_files(const std::vector<std::string>& p
   return out;
 }
 
+// kubectl would go by the proxy, so a connection that fails says that this one does not.
+Result<ClusterAccess> access_by(const std::vector<KubeconfigFile>& files, const AccessOptions& options) {
+  ClusterAccess out = TRY(read_kubeconfig(files, options.context));
+  const bool has_proxy =
+      !options.environment("HTTPS_PROXY").empty() || !options.environment("https_proxy").empty();
+  if (has_proxy) out.source += " (directly: HTTPS_PROXY is not used)";
+  return out;
+}
+
 }  // namespace
 
 Result<ClusterAccess> access_in_pod(const AccessOptions& options) {
@@ -63,13 +72,13 @@ Result<ClusterAccess> find_cluster(const AccessOptions& options) {
     const auto files = TRY(read_files({options.kubeconfig}));
     if (files.empty())
       return Error{Errc::not_found, ENOENT, options.kubeconfig + ": is empty, or there is no such file"};
-    return read_kubeconfig(files, options.context);
+    return access_by(files, options);
   }
   std::vector<std::string> paths = split(options.environment("KUBECONFIG"), ":");
   const std::string home = options.environment("HOME");
   if (paths.empty() && !home.empty()) paths.push_back(home + "/.kube/config");
   const auto files = TRY(read_files(paths));
-  if (!files.empty()) return read_kubeconfig(files, options.context);
+  if (!files.empty()) return access_by(files, options);
   if (!options.environment("KUBERNETES_SERVICE_HOST").empty()) return access_in_pod(options);
   return Error{Errc::not_found, 0,
                "no kubeconfig (" + (paths.empty() ? "$KUBECONFIG and $HOME are not set" : joined(paths)) +

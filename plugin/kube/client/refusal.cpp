@@ -83,9 +83,9 @@ Result<int> read_end_of_command(std::string_view status) {
   const Json value = TRY(Json::parse_object(status), "the end of the command");
   ObjectReader reader(*value.as_object(), "");
   if (TRY(reader.text("status")).value_or("") == "Success") return 0;
-  const std::string message = TRY(reader.text("message")).value_or("it could not be run");
-  if (TRY(reader.text("reason")).value_or("") != "NonZeroExitCode")
-    return Error{Errc::peer, 0, well_formed(message)};
+  std::string message = well_formed(TRY(reader.text("message")).value_or("").substr(0, kMaxMessage));
+  if (message.empty()) message = "it could not be run, and the API server gives no reason";
+  if (TRY(reader.text("reason")).value_or("") != "NonZeroExitCode") return Error{Errc::peer, 0, message};
   const Json::Object* details = TRY(reader.object("details"));
   const Json* listed = details == nullptr ? nullptr : ObjectReader(*details, "details").value("causes");
   const Json causes = listed == nullptr ? Json() : *listed;
@@ -97,7 +97,7 @@ Result<int> read_end_of_command(std::string_view status) {
     const auto number = parse_decimal(*code->as_text());
     if (number && *number <= 255) return static_cast<int>(*number);
   }
-  return Error{Errc::protocol, 0, "no exit code in: " + well_formed(message)};
+  return Error{Errc::protocol, 0, "no exit code in: " + message};
 }
 
 }  // namespace vfrail::kube

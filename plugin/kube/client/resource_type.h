@@ -35,6 +35,10 @@ inline constexpr ResourceType kNetworkAttachmentDefinitions{
     "k8s.cni.cncf.io", "v1", "network-attachment-definitions", "NetworkAttachmentDefinition"};
 inline constexpr ResourceType kHostDeviceNetworks{"mellanox.com", "v1alpha1", "hostdevicenetworks",
                                                   "HostDeviceNetwork", false};
+inline constexpr ResourceType kMacvlanNetworks{"mellanox.com", "v1alpha1", "macvlannetworks",
+                                               "MacvlanNetwork", false};
+inline constexpr ResourceType kIpoibNetworks{"mellanox.com", "v1alpha1", "ipoibnetworks", "IPoIBNetwork",
+                                             false};
 
 struct ObjectName {
   std::string name_space;  // empty: of the cluster, or of every namespace

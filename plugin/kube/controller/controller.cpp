@@ -4,6 +4,7 @@
 #include "plugin/kube/controller/reconciler.h"
 
 #include <algorithm>
+#include <list>
 #include <malloc.h>
 
 namespace vfrail::kube {
@@ -22,12 +23,16 @@ constexpr std::chrono::seconds kFarewell{2};
 
 struct Controller::Watches {
   Watches(const ClusterAccess& access, Wakeup& wakeup)
-      : networks(access, {.type = kHostDeviceNetworks, .keep = keep_of_network}, wakeup),
-        definitions(access, {.type = kNetworkAttachmentDefinitions, .keep = keep_of_definition}, wakeup),
+      : definitions(access, {.type = kNetworkAttachmentDefinitions, .keep = keep_of_definition}, wakeup),
         namespaces(access, {.type = kNamespaces, .keep = keep_of_namespace}, wakeup),
-        nodes(access, {.type = kNodes, .keep = keep_of_node}, wakeup) {}
+        nodes(access, {.type = kNodes, .keep = keep_of_node}, wakeup) {
+    for (const NetworkKind& kind : kNetworkKinds) {
+      const auto keep = kind.own_state.empty() ? keep_of_network_with_managers : keep_of_network;
+      networks.emplace_back(access, WatchOptions{.type = kind.type, .keep = keep}, wakeup);
+    }
+  }
 
-  ObjectWatch networks;
+  std::list<ObjectWatch> networks;  // as kNetworkKinds has the kinds
   ObjectWatch definitions;
   ObjectWatch namespaces;
   ObjectWatch nodes;
@@ -88,39 +93,67 @@ void Controller::say_changes_of(const ResourceType& type, const ObjectWatch::Vie
   if (why == unseen) return;
   unseen = why;
   const std::string kind(type.plural);
-  if (view.trouble)
+  if (view.is_absent())
+    log_.info("not served: its CustomResourceDefinition is not installed", {{"objects", kind}});
+  else if (view.trouble)
     log_.warning("changes are not seen, trying again",
                  {{"objects", kind}, {"error", why}, {"id", view.trouble->id_text()}});
   else
     log_.info("changes are seen again", {{"objects", kind}});
 }
 
+// False: nothing is known of any kind. A kind that is not installed, or may not be listed, does not
+// keep the others from being served; one that is being listed is waited for.
+bool Controller::take_networks(const Watches& watches, WatchedObjects& out) {
+  size_t absent = 0;
+  size_t read = 0;
+  std::optional<Error> trouble;
+  auto watch = watches.networks.begin();
+  for (size_t i = 0; i < kNetworkKinds.size(); ++i, ++watch) {
+    ObjectWatch::View view = watch->view();
+    if (!view.complete && !view.trouble) {
+      say("the objects of the cluster have not been read yet");
+      return false;
+    }
+    say_changes_of(kNetworkKinds[i].type, view);
+    if (view.is_absent()) {
+      ++absent;
+    } else if (!view.complete) {
+      trouble = std::move(view.trouble);
+    } else {
+      ++read;
+      out.networks[i] = std::move(view.objects);
+    }
+  }
+  if (read > 0) return true;
+  if (absent == kNetworkKinds.size())
+    say("the CustomResourceDefinitions of mellanox.com (hostdevicenetworks, macvlannetworks, ipoibnetworks) "
+        "are "
+        "not installed; install them with the chart");
+  else
+    say("the objects of the cluster have not been read yet", trouble ? &*trouble : nullptr);
+  return false;
+}
+
 // No value: not all is known yet. What has been listed once counts, also if the server cannot be reached now:
 // what is written is written against the versions that were seen.
 std::optional<WatchedObjects> Controller::take(const Watches& watches) {
-  ObjectWatch::View networks = watches.networks.view();
-  if (networks.is_absent()) {
-    say("the CustomResourceDefinition hostdevicenetworks.mellanox.com is not installed; install it with the "
-        "chart");
-    return std::nullopt;
-  }
+  WatchedObjects out;
+  if (!take_networks(watches, out)) return std::nullopt;
   ObjectWatch::View definitions = watches.definitions.view();
   ObjectWatch::View namespaces = watches.namespaces.view();
   ObjectWatch::View nodes = watches.nodes.view();
   const bool no_definitions = definitions.is_absent();
-  for (const ObjectWatch::View* view : {&networks, &definitions, &namespaces, &nodes}) {
+  for (const ObjectWatch::View* view : {&definitions, &namespaces, &nodes}) {
     if (view->complete || (view == &definitions && no_definitions)) continue;
     say("the objects of the cluster have not been read yet", view->trouble ? &*view->trouble : nullptr);
     return std::nullopt;
   }
   said_.clear();
-  say_changes_of(kHostDeviceNetworks, networks);
   if (!no_definitions) say_changes_of(kNetworkAttachmentDefinitions, definitions);
   say_changes_of(kNamespaces, namespaces);
   say_changes_of(kNodes, nodes);
-  WatchedObjects out;
   out.has_definitions = !no_definitions;
-  out.networks = std::move(networks.objects);
   if (out.has_definitions) out.definitions = std::move(definitions.objects);
   out.namespaces = std::move(namespaces.objects);
   out.nodes = std::move(nodes.objects);

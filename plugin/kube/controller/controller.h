@@ -1,5 +1,6 @@
-// Controller: HostDeviceNetworks without an operator: watches what concerns them, and while it has the lease
-// brings about what decide() wants. All in the thread that calls run(), beside those of the watches.
+// Controller: the networks of network-operator without an operator: watches what concerns them, and while it
+// has the lease brings about what decide() wants. All in the thread that calls run(), beside those of the
+// watches.
 #pragma once
 
 #include "common/log.h"
@@ -20,7 +21,7 @@ namespace vfrail::kube {
 class Reconciler;
 
 struct ControllerOptions {
-  std::string cni_type = "vfrail";  // of the plugin that gets the device
+  std::string cni_type = "vfrail";  // as wanted_definition() has it
   ObjectName lease;      // where replicas agree who acts: {the pod's namespace, "vfrail-controller"}
   std::string instance;  // the pod's name, which no other replica has
   // All networks are compared that often even if no watch reports anything: a watch can be silent and broken.
@@ -41,6 +42,7 @@ class Controller {
 
   bool keep_lease(ApiClient& client);
   std::optional<WatchedObjects> take(const Watches& watches);
+  bool take_networks(const Watches& watches, WatchedObjects& out);
   void act(Reconciler& reconciler, const Watches& watches, ApiClient& client, const std::stop_token& stop);
   void say(const std::string& text, const Error* error = nullptr);
   void say_changes_of(const ResourceType& type, const ObjectWatch::View& view);

@@ -4,18 +4,13 @@
 #include "plugin/documents/documents.h"
 #include "plugin/kube/access/fields.h"
 #include "plugin/kube/controller/network_definition.h"
-
-#include <algorithm>
+#include "plugin/kube/controller/network_status.h"
 
 namespace vfrail::kube {
 
 namespace {
 
 using plugin::find_below;
-
-constexpr const char* kReady = "ready";
-constexpr const char* kNotReady = "notReady";
-constexpr const char* kError = "error";
 
 // A state with what to say about it.
 struct Finding {
@@ -24,48 +19,10 @@ struct Finding {
   std::string text;   // empty: nothing to say
 };
 
-bool operator_wrote_status(const Json& network) {
-  const Json* states = find_below(network, "status.appliedStates");
-  if (states == nullptr || states->as_array() == nullptr) return false;
-  return std::any_of(states->as_array()->begin(), states->as_array()->end(),
-                     [](const Json& state) { return text_at(state, {"name"}) == kOperatorState; });
-}
-
 // metadata.generation is a number.
 std::string generation_of(const Json& network) {
   const Json* generation = find_below(network, "metadata.generation");
   return generation == nullptr ? "" : generation->text();
-}
-
-// As network-operator writes it: a path, without "/apis/".
-std::string link_to(const ObjectName& definition) {
-  return kNetworkAttachmentDefinitions.api_version() + "/namespaces/" + definition.name_space + "/" +
-         std::string(kNetworkAttachmentDefinitions.kind) + "/" + definition.name;
-}
-
-// `reason` is there even if it is empty: what server-side apply is not given it keeps for others who wrote
-// it.
-Json make_status(const Finding& finding, const std::string& link) {
-  Json own;
-  own.set("name", kOwnState);
-  own.set("state", finding.state);
-  if (!finding.text.empty()) own.set("message", finding.text);
-  Json out;
-  out.set("state", finding.state);
-  out.set("reason", finding.text);
-  out.set("hostDeviceNetworkAttachmentDef", link);
-  out.set("appliedStates", Json::array().push(std::move(own)));
-  return out;
-}
-
-bool has_status(const Json& network, const Json& status) {
-  const Json* stored = network.find("status");
-  if (stored == nullptr) return false;
-  for (const auto& [key, value] : *status.as_object()) {
-    const Json* one = stored->find(key);
-    if (one == nullptr || one->text(Json::Order::sorted) != value.text(Json::Order::sorted)) return false;
-  }
-  return true;
 }
 
 std::string quoted_name(const ObjectName& name) { return "NetworkAttachmentDefinition " + name.text(); }
@@ -73,7 +30,9 @@ std::string quoted_name(const ObjectName& name) { return "NetworkAttachmentDefin
 class Deciding {
  public:
   explicit Deciding(const NetworkCase& at_hand)
-      : case_(at_hand), uid_(uid_of(at_hand.network)), place_(definition_name(at_hand.network)) {
+      : case_(at_hand),
+        uid_(uid_of(at_hand.network)),
+        place_(definition_name(at_hand.kind, at_hand.network)) {
     for (const Json* definition : at_hand.definitions) {
       if (name_of(*definition) == place_) {
         at_place_ = definition;
@@ -87,11 +46,12 @@ class Deciding {
     if (is_being_deleted(case_.network)) return {};  // garbage collection removes what it owns
     if (leave_to_operator()) return std::move(out_);
     out_.memory.operator_named = false;
-    if (const Finding finding = settle(); !has_status(case_.network, make_status(finding, link()))) {
-      out_.status = make_status(finding, link());
-      if (!finding.text.empty())
-        out_.events.push_back({EventType::warning, finding.event, "Reconcile", finding.text});
-    }
+    const Finding finding = settle();
+    Json status = make_status(case_.kind, finding.state, finding.text, link());
+    if (has_status(case_.network, status)) return std::move(out_);
+    out_.status = std::move(status);
+    if (!finding.text.empty())
+      out_.events.push_back({EventType::warning, finding.event, "Reconcile", finding.text});
     return std::move(out_);
   }
 
@@ -103,7 +63,7 @@ class Deciding {
       name_operator();
       return true;
     }
-    if (!operator_wrote_status(case_.network)) {
+    if (!operator_wrote_status(case_.kind, case_.network)) {
       out_.memory.operator_since.reset();
       return false;
     }
@@ -130,7 +90,7 @@ class Deciding {
   }
 
   Finding settle() {
-    const auto wanted = wanted_definition(case_.network, case_.cni_type);
+    const auto wanted = wanted_definition(case_.kind, case_.network, case_.cni_type);
     if (!wanted) {
       const bool kept = at_place_ != nullptr || !elsewhere_.empty();
       return {kError, "InvalidSpec",
@@ -143,6 +103,7 @@ class Deciding {
       put_right(*wanted);
     }
     remove_elsewhere();
+    if (wanted->resource.empty()) return {};
     const auto offer = case_.facts.offers.find(wanted->resource);
     if (offer != case_.facts.offers.end() && offer->second > 0) return {};
     return {
@@ -177,11 +138,16 @@ class Deciding {
     if (const std::string owner = controlled_by(*at_place_); !owner.empty())
       return {kNotReady, "NetworkNotOurs",
               it + " is there already and belongs to " + owner +
-                  " with another uid: remove it, or give this object another name or namespace"};
+                  (owner == own_title() ? " with another uid" : "") +
+                  ": remove it, or give this object another name or namespace"};
     if (has_our_label(*at_place_)) return {};
     return {kNotReady, "NetworkNotOurs",
             it + " is there already and was not made from this object: remove it, or give it the label " +
                 kManagedBy + "=" + kManagedByUs + ", with which vfrail takes it over and overwrites it"};
+  }
+
+  std::string own_title() const {
+    return std::string(case_.kind.type.kind) + " " + name_of(case_.network).name;
   }
 
   void create(const WantedDefinition& wanted) {
@@ -215,22 +181,27 @@ class Deciding {
     for (const Json* old : elsewhere_) {
       if (is_being_deleted(*old)) continue;
       const ObjectName name = name_of(*old);
-      out_.changes.push_back(
-          {DefinitionChange::Kind::remove,
-           name,
-           {},
-           uid_of(*old),
-           {EventType::normal, "NetworkRemoved", "Delete",
-            "removed " + quoted_name(name) + ": spec.networkNamespace is now " + place_.name_space}});
+      out_.changes.push_back({DefinitionChange::Kind::remove,
+                              name,
+                              {},
+                              uid_of(*old),
+                              {EventType::normal, "NetworkRemoved", "Delete",
+                               "removed " + quoted_name(name) + ": the network belongs in the namespace " +
+                                   place_.name_space + " now"}});
     }
+  }
+
+  // Without an owner the label makes it ours.
+  bool is_ours(const Json& definition) const {
+    return is_controlled_by(definition, uid_) ||
+           (controlled_by(definition).empty() && has_our_label(definition));
   }
 
   // To the definition as it is when all is done.
   std::string link() const {
     const bool created = !out_.changes.empty() && out_.changes.front().kind == DefinitionChange::Kind::create;
     if (created) return link_to(place_);
-    if (at_place_ != nullptr && (is_controlled_by(*at_place_, uid_) || has_our_label(*at_place_)))
-      return link_to(place_);
+    if (at_place_ != nullptr && is_ours(*at_place_)) return link_to(place_);
     return elsewhere_.empty() ? "" : link_to(name_of(*elsewhere_.front()));
   }
 
@@ -246,31 +217,14 @@ class Deciding {
 
 Decision decide(const NetworkCase& at_hand) { return Deciding(at_hand).run(); }
 
-std::vector<const Json*> concerning(const ObjectWatch::Objects& definitions, const Json& network) {
+std::vector<const Json*> concerning(const ObjectWatch::Objects& definitions, const NetworkKind& kind,
+                                    const Json& network) {
   std::vector<const Json*> out;
   const std::string uid = uid_of(network);
-  const ObjectName place = definition_name(network);
+  const ObjectName place = definition_name(kind, network);
   for (const auto& [name, definition] : definitions) {
     if (name == place || is_controlled_by(*definition, uid)) out.push_back(definition.get());
   }
-  return out;
-}
-
-std::optional<Json> status_of_failure(const Json& network, const std::string& reason) {
-  const Json status =
-      make_status({kNotReady, "", reason}, text_at(network, {"status", "hostDeviceNetworkAttachmentDef"}));
-  return has_status(network, status) ? std::nullopt : std::optional(status);
-}
-
-Json status_fields(const Json& network, const Json& status) {
-  Json metadata;
-  metadata.set("name", name_of(network).name);
-  metadata.set("resourceVersion", version_of(network));  // refused if the operator has written meanwhile
-  Json out;
-  out.set("apiVersion", kHostDeviceNetworks.api_version());
-  out.set("kind", kHostDeviceNetworks.kind);
-  out.set("metadata", std::move(metadata));
-  out.set("status", status);
   return out;
 }
 

@@ -1,17 +1,17 @@
-// decide(): what is to be done about one HostDeviceNetwork, from what the cluster has. Pure: no request, no
-// clock, no log.
+// decide(): what is to be done about one network of network-operator, from what the cluster has. Pure: no
+// request, no clock, no log.
 //
 // network-operator may be there as well. What it has written, the definition (by label or annotation) and the
-// status (by its entry in appliedStates), is left alone; our own status has an entry of another name. The
-// operator adds its entry to those that are there, and we write ours alone: if both are there, the operator
-// has written last. A status of the operator without a definition of the operator is what it leaves when it
-// is removed; but also what it has in the middle of its work, so that it is waited for before we take over.
+// status (network_status.h says how it is known), is left alone. A status of the operator without a
+// definition of the operator is what it leaves when it is removed; but also what it has in the middle of its
+// work, so that it is waited for before we take over.
 #pragma once
 
 #include "common/json.h"
 #include "plugin/kube/client/event_recorder.h"
 #include "plugin/kube/client/object_watch.h"
 #include "plugin/kube/client/resource_type.h"
+#include "plugin/kube/controller/network_kind.h"
 
 #include <chrono>
 #include <cstddef>
@@ -22,9 +22,6 @@
 
 namespace vfrail::kube {
 
-// The names of entries in status.appliedStates.
-inline constexpr const char* kOperatorState = "state-host-device-network";
-inline constexpr const char* kOwnState = "vfrail-host-device-network";
 // The operator tries every 5 seconds what does not succeed (CONTROLLER_REQUEST_REQUEUE_SECONDS), and may
 // itself be in the middle of an update.
 inline constexpr std::chrono::minutes kOperatorPatience{2};
@@ -51,10 +48,11 @@ struct NetworkMemory {
 };
 
 struct NetworkCase {
+  const NetworkKind& kind;
   const Json& network;
   std::vector<const Json*> definitions;  // as concerning() has them
   const ControllerFacts& facts;
-  const std::string& cni_type;  // of the plugin that gets the device: "vfrail", "host-device"
+  const std::string& cni_type;  // as wanted_definition() has it
   NetworkMemory memory;
   std::chrono::steady_clock::time_point now;
 };
@@ -81,11 +79,7 @@ struct Decision {
 Decision decide(const NetworkCase& at_hand);
 
 // The definition where that of the network belongs, and all that it owns.
-std::vector<const Json*> concerning(const ObjectWatch::Objects& definitions, const Json& network);
-
-// The status after a change that the API server refused; no value: it has that already.
-std::optional<Json> status_of_failure(const Json& network, const std::string& reason);
-// Its status as server-side apply takes it.
-Json status_fields(const Json& network, const Json& status);
+std::vector<const Json*> concerning(const ObjectWatch::Objects& definitions, const NetworkKind& kind,
+                                    const Json& network);
 
 }  // namespace vfrail::kube

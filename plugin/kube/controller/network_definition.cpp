@@ -17,10 +17,10 @@ constexpr const char* kOperatorLabel = "nvidia.network-operator.state";
 constexpr const char* kOperatorAnnotation = "nvidia.network-operator.revision";
 
 // As a file would have it. Values know no line: the API server's objects are in no file of the user.
-plugin::Document document_of(const Json& network) {
+plugin::Document document_of(const NetworkKind& kind, const Json& network) {
   plugin::Document out;
-  out.kind = kHostDeviceNetworks.kind;
-  out.group = kHostDeviceNetworks.group;
+  out.kind = kind.type.kind;
+  out.group = kind.type.group;
   out.name = name_of(network).name;
   out.where = out.title();
   out.value.set("metadata", Json::object().set("name", out.name));
@@ -34,16 +34,16 @@ plugin::Document document_of(const Json& network) {
 }
 
 // The text that is stored as spec.config.
-Result<std::string> config_of(const plugin::HostDeviceNetwork& network, const std::string& cni_type) {
+Result<std::string> config_of(const plugin::OperatorNetwork& network, const std::string& cni_type) {
   const std::string manifest = TRY(plugin::render_network(network, cni_type));
   const auto documents = TRY(plugin::read_documents(manifest, "the NetworkAttachmentDefinition"));
   return *find_below(documents.front().value, "spec.config")->as_text();  // render_network() has checked it
 }
 
-Json owner_reference(const Json& network) {
+Json owner_reference(const NetworkKind& kind, const Json& network) {
   Json out;
-  out.set("apiVersion", kHostDeviceNetworks.api_version());
-  out.set("kind", kHostDeviceNetworks.kind);
+  out.set("apiVersion", kind.type.api_version());
+  out.set("kind", kind.type.kind);
   out.set("name", name_of(network).name);
   out.set("uid", uid_of(network));
   out.set("controller", true);
@@ -79,20 +79,24 @@ bool has_owner(const Json& stored, const Json& wanted) {
 
 }  // namespace
 
-ObjectName definition_name(const Json& network) {
-  return {text_at(network, {"spec", "networkNamespace"}), name_of(network).name};
+ObjectName definition_name(const NetworkKind& kind, const Json& network) {
+  std::string name_space = text_at(network, {"spec", "networkNamespace"});
+  if (name_space.empty()) name_space = kind.default_namespace;
+  return {std::move(name_space), name_of(network).name};
 }
 
-Result<WantedDefinition> wanted_definition(const Json& network, const std::string& cni_type) {
-  const plugin::Document document = document_of(network);
-  const plugin::HostDeviceNetwork read = TRY(plugin::read_host_device_network(document));
+Result<WantedDefinition> wanted_definition(const NetworkKind& kind, const Json& network,
+                                           const std::string& cni_type) {
+  const plugin::Document document = document_of(kind, network);
+  const plugin::OperatorNetwork read = TRY(plugin::read_operator_network(document, kind.document));
   const std::string config = TRY(config_of(read, cni_type));
   Json metadata;
   metadata.set("name", read.name);
   metadata.set("namespace", read.name_space);
   metadata.set("labels", Json::object().set(kManagedBy, kManagedByUs));
-  metadata.set("annotations", Json::object().set(kResourceAnnotation, read.resource));
-  metadata.set("ownerReferences", Json::array().push(owner_reference(network)));
+  if (!read.resource.empty())
+    metadata.set("annotations", Json::object().set(kResourceAnnotation, read.resource));
+  metadata.set("ownerReferences", Json::array().push(owner_reference(kind, network)));
   WantedDefinition out;
   out.resource = read.resource;
   out.fields.set("apiVersion", kNetworkAttachmentDefinitions.api_version());
@@ -128,7 +132,9 @@ bool is_being_deleted(const Json& object) {
 std::vector<std::string> differences(const Json& stored, const WantedDefinition& wanted) {
   std::vector<std::string> out;
   if (!has_our_label(stored)) out.push_back(std::string("the label ") + kManagedBy);
-  if (text_at(stored, {"metadata", "annotations", kResourceAnnotation}) != wanted.resource)
+  // Of a network without a resource it is the user's, who may share an RDMA device by it.
+  if (!wanted.resource.empty() &&
+      text_at(stored, {"metadata", "annotations", kResourceAnnotation}) != wanted.resource)
     out.push_back(std::string("the annotation ") + kResourceAnnotation);
   if (!has_owner(stored, owners_of(wanted.fields).front())) out.push_back("metadata.ownerReferences");
   if (text_at(stored, {"spec", "config"}) != text_at(wanted.fields, {"spec", "config"}))

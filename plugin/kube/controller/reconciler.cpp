@@ -1,6 +1,7 @@
 #include "plugin/kube/controller/reconciler.h"
 
 #include "plugin/kube/access/fields.h"
+#include "plugin/kube/controller/network_status.h"
 
 #include <algorithm>
 
@@ -23,35 +24,48 @@ bool is_overtaken(const Error& error) {
 }
 
 // What an event is about: lists of the API server leave kind and apiVersion out.
-Json reference(const Json& network) {
+Json reference(const NetworkKind& kind, const Json& network) {
   Json out;
-  out.set("apiVersion", kHostDeviceNetworks.api_version());
-  out.set("kind", kHostDeviceNetworks.kind);
+  out.set("apiVersion", kind.type.api_version());
+  out.set("kind", kind.type.kind);
   if (const Json* metadata = network.find("metadata")) out.set("metadata", *metadata);
   return out;
+}
+
+// For the log: networks of two kinds may have one name.
+std::string title_of(const NetworkKind& kind, const Json& network) {
+  return std::string(kind.type.kind) + " " + name_of(network).name;
 }
 
 }  // namespace
 
 void Reconciler::pass(const WatchedObjects& watched, const std::function<bool()>& may_go_on) {
   const ControllerFacts facts = read_facts(watched);
-  std::erase_if(work_, [&](const auto& one) { return !watched.networks.contains(one.first); });
-  for (const auto& [name, network] : watched.networks) {
-    if (!may_go_on()) return;
-    const auto now = Steady::now();
-    Work& work = work_[name];
-    if (work.held_back && work.again_at && now < *work.again_at) continue;
-    Decision decision = decide(
-        {*network, concerning(watched.definitions, *network), facts, parts_.cni_type, work.memory, now});
-    work.memory = decision.memory;
-    work.again_at = decision.again_at;
-    work.held_back = false;
-    const Outcome outcome = reconcile(*network, std::move(decision));
-    if (outcome == Outcome::done) continue;
-    work.again_at = now + work.backoff.after_failure(now);
-    work.held_back = true;
-    if (outcome == Outcome::no_server) return;
+  std::erase_if(
+      work_, [&](const auto& one) { return !watched.networks[one.first.first].contains(one.first.second); });
+  for (size_t i = 0; i < kNetworkKinds.size(); ++i) {
+    for (const auto& [name, network] : watched.networks[i]) {
+      if (!may_go_on()) return;
+      if (!serve({kNetworkKinds[i], *network}, watched, facts, work_[{i, name}])) return;
+    }
   }
+}
+
+bool Reconciler::serve(const Subject& subject, const WatchedObjects& watched, const ControllerFacts& facts,
+                       Work& work) {
+  const auto now = Steady::now();
+  if (work.held_back && work.again_at && now < *work.again_at) return true;
+  Decision decision =
+      decide({subject.kind, subject.network, concerning(watched.definitions, subject.kind, subject.network),
+              facts, parts_.cni_type, work.memory, now});
+  work.memory = decision.memory;
+  work.again_at = decision.again_at;
+  work.held_back = false;
+  const Outcome outcome = reconcile(subject, std::move(decision));
+  if (outcome == Outcome::done) return true;
+  work.again_at = now + work.backoff.after_failure(now);
+  work.held_back = true;
+  return outcome != Outcome::no_server;
 }
 
 std::optional<Reconciler::Steady::time_point> Reconciler::next() const {
@@ -62,19 +76,19 @@ std::optional<Reconciler::Steady::time_point> Reconciler::next() const {
   return out;
 }
 
-Reconciler::Outcome Reconciler::reconcile(const Json& network, Decision decision) {
+Reconciler::Outcome Reconciler::reconcile(const Subject& subject, Decision decision) {
   for (const DefinitionChange& change : decision.changes) {
-    if (const auto done = carry_out(network, change); !done) return fail(network, done.error());
-    record(network, change.event);
+    if (const auto done = carry_out(subject, change); !done) return fail(subject, done.error());
+    record(subject, change.event);
   }
   if (decision.status) {
-    if (const auto done = write_status(network, *decision.status); !done) return fail(network, done.error());
+    if (const auto done = write_status(subject, *decision.status); !done) return fail(subject, done.error());
   }
-  for (const Event& event : decision.events) record(network, event);
+  for (const Event& event : decision.events) record(subject, event);
   return Outcome::done;
 }
 
-Result<> Reconciler::carry_out(const Json& network, const DefinitionChange& change) {
+Result<> Reconciler::carry_out(const Subject& subject, const DefinitionChange& change) {
   const ResourceType& type = kNetworkAttachmentDefinitions;
   switch (change.kind) {
     case DefinitionChange::Kind::create:
@@ -87,24 +101,25 @@ Result<> Reconciler::carry_out(const Json& network, const DefinitionChange& chan
       TRY(parts_.client.remove(type, change.definition, change.uid));
       break;
   }
-  parts_.log.info("NetworkAttachmentDefinition written", {{"network", name_of(network).name},
-                                                          {"definition", change.definition.text()},
-                                                          {"change", change.event.note}});
+  parts_.log.info("NetworkAttachmentDefinition written",
+                  {{"network", title_of(subject.kind, subject.network)},
+                   {"definition", change.definition.text()},
+                   {"change", change.event.note}});
   return {};
 }
 
-Result<> Reconciler::write_status(const Json& network, const Json& status) {
-  TRY(parts_.client.apply(kHostDeviceNetworks, name_of(network), status_fields(network, status),
-                          {.subresource = "status"}));
-  parts_.log.info("status written", {{"network", name_of(network).name},
+Result<> Reconciler::write_status(const Subject& subject, const Json& status) {
+  TRY(parts_.client.apply(subject.kind.type, name_of(subject.network),
+                          status_fields(subject.kind, subject.network, status), {.subresource = "status"}));
+  parts_.log.info("status written", {{"network", title_of(subject.kind, subject.network)},
                                      {"state", text_at(status, {"state"})},
                                      {"reason", text_at(status, {"reason"})}});
   return {};
 }
 
 // What the server refuses for good is shown on the object; what passes is not.
-Reconciler::Outcome Reconciler::fail(const Json& network, const Error& error) {
-  const std::string name = name_of(network).name;
+Reconciler::Outcome Reconciler::fail(const Subject& subject, const Error& error) {
+  const std::string name = title_of(subject.kind, subject.network);
   if (!is_of_server(error) && is_overtaken(error)) {
     parts_.log.debug("network has changed meanwhile, trying again",
                      {{"network", name}, {"error", error.text}});
@@ -114,19 +129,20 @@ Reconciler::Outcome Reconciler::fail(const Json& network, const Error& error) {
   parts_.log.warning("network is not as it should be, trying again",
                      {{"network", name}, {"error", error.text}, {"id", error.id_text()}});
   if (is_of_server(error)) return Outcome::no_server;
-  record(network, {EventType::warning, "NotWritten", "Reconcile", error.text});
-  if (const auto status = status_of_failure(network, error.text)) {
-    if (const auto done = write_status(network, *status); !done)
+  record(subject, {EventType::warning, "NotWritten", "Reconcile", error.text});
+  if (const auto status = status_of_failure(subject.kind, subject.network, error.text)) {
+    if (const auto done = write_status(subject, *status); !done)
       parts_.log.debug("its status could not be written", {{"network", name}, {"error", done.error().text}});
   }
   return Outcome::retry;
 }
 
-void Reconciler::record(const Json& network, const Event& event) {
+void Reconciler::record(const Subject& subject, const Event& event) {
   if (event.type == EventType::warning || event.reason == "ManagedByOperator")
-    parts_.log.info("event",
-                    {{"network", name_of(network).name}, {"reason", event.reason}, {"note", event.note}});
-  parts_.events.record(parts_.client, reference(network), event, Steady::now());
+    parts_.log.info("event", {{"network", title_of(subject.kind, subject.network)},
+                              {"reason", event.reason},
+                              {"note", event.note}});
+  parts_.events.record(parts_.client, reference(subject.kind, subject.network), event, Steady::now());
 }
 
 }  // namespace vfrail::kube

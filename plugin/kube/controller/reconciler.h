@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace vfrail::kube {
 
@@ -46,14 +47,22 @@ class Reconciler {
   };
   enum class Outcome : uint8_t { done, retry, no_server };
 
-  Outcome reconcile(const Json& network, Decision decision);
-  Result<> carry_out(const Json& network, const DefinitionChange& change);
-  Result<> write_status(const Json& network, const Json& status);
-  Outcome fail(const Json& network, const Error& error);
-  void record(const Json& network, const Event& event);
+  struct Subject {
+    const NetworkKind& kind;
+    const Json& network;
+  };
+  using Key = std::pair<size_t, ObjectName>;  // the index in kNetworkKinds
+
+  // False: the other networks have no better luck.
+  bool serve(const Subject& subject, const WatchedObjects& watched, const ControllerFacts& facts, Work& work);
+  Outcome reconcile(const Subject& subject, Decision decision);
+  Result<> carry_out(const Subject& subject, const DefinitionChange& change);
+  Result<> write_status(const Subject& subject, const Json& status);
+  Outcome fail(const Subject& subject, const Error& error);
+  void record(const Subject& subject, const Event& event);
 
   Parts parts_;
-  std::map<ObjectName, Work> work_;
+  std::map<Key, Work> work_;
 };
 
 }  // namespace vfrail::kube

@@ -4,8 +4,6 @@
 #include "plugin/kube/access/fields.h"
 #include "plugin/kube/controller/network_definition.h"
 
-#include <array>
-
 namespace vfrail::kube {
 
 namespace {
@@ -25,7 +23,29 @@ Json kept_metadata(const Json& object, std::initializer_list<std::string_view> m
   return out;
 }
 
+// The entries about the status, and nothing else of them.
+Json kept_managers(const Json& network) {
+  Json out = Json::array();
+  for (const Json& entry : list_at(network, {"metadata", "managedFields"})) {
+    const Json* fields = value_at(entry, {"fieldsV1", "f:status"});
+    if (fields == nullptr) continue;
+    Json one;
+    one.set("manager", text_at(entry, {"manager"}));
+    one.set("fieldsV1", Json::object().set("f:status", *fields));
+    out.push(std::move(one));
+  }
+  return out;
+}
+
 }  // namespace
+
+Json keep_of_network_with_managers(Json&& network) {
+  Json managers = kept_managers(network);
+  Json out = keep_of_network(std::move(network));
+  Json metadata = *out.find("metadata");
+  out.set("metadata", metadata.set("managedFields", std::move(managers)));
+  return out;
+}
 
 Json keep_of_network(Json&& network) {
   Json out;

@@ -34,4 +34,4 @@ left() { kubectl get hostdevicenetworks,network-attachment-definitions -o name |
 check 'all are deleted, with their networks' eventually is 0 left
 stop replica
 check 'vfrail without the controller' installed
-kubectl delete crd hostdevicenetworks.mellanox.com > /dev/null
+kubectl delete crd {hostdevicenetworks,macvlannetworks,ipoibnetworks}.mellanox.com > /dev/null

@@ -19,7 +19,7 @@ may() {
     [ "$resource" != events ] || about=(--namespace default)
     [ "$resource" = "$1" ] || about+=(--subresource "${1#*/}")
     case $1 in leases) [ "$2" = create ] || resource=leases/vfrail-controller ;; esac
-    case $resource in hostdevicenetworks) resource+=.mellanox.com ;; network-*) resource+=.k8s.cni.cncf.io ;; esac
+    case $resource in hostdevicenetworks | macvlannetworks | ipoibnetworks) resource+=.mellanox.com ;; network-*) resource+=.k8s.cni.cncf.io ;; esac
     case $resource in leases*) resource=leases.coordination.k8s.io${resource#leases} ;; events) resource=events.events.k8s.io ;; esac
     kubectl auth can-i "$2" "$resource" "${about[@]}" --as system:serviceaccount:kube-system:vfrail-controller 2> /dev/null || true
 }
@@ -34,13 +34,18 @@ without() {
 all_right() {
     local name
     for name in edited made moves; do is ready state $name || return; done
+    is ready state flat macvlannetwork && has '"type":"macvlan"' definition flat || return
+    is ready state ib ipoibnetwork && has '"type":"ipoib"' definition ib || return
     has '"type":"vfrail"' definition edited && has '"type":"vfrail"' definition made && definition moves "$1" &&
         no_definition moves "$([ "$1" = team ] && echo default || echo team)"
 }
 # says TEXT: the replica has logged it.
 says() { tr -d "\\\\" < "$logs/replica.log" | grep -F "$1"; }
 
+# others_made: one of each other kind, as it is before anybody has served it.
+others_made() { other_network MacvlanNetwork flat '{"master": "eth1"}' && other_network IPoIBNetwork ib '{"master": "ib0"}'; }
 for name in edited made moves; do host_device_network $name default "$ipam"; done
+others_made
 replica replica
 check 'with all rights: each network is made' eventually all_right default
 place=default
@@ -51,28 +56,30 @@ for role in "${roles[@]}"; do
         stop replica
         place=$([ $place = team ] && echo default || echo team)
         kubectl delete hostdevicenetwork made > /dev/null
-        eventually no_definition made
+        kubectl delete macvlannetworks,ipoibnetworks --all > /dev/null
+        for name in made flat ib; do eventually no_definition $name; done
         kubectl -n kube-system delete lease vfrail-controller > /dev/null
         edit_definition edited '{"cniVersion": "1.0.0", "name": "by-hand", "type": "bridge"}'
         host_device_network moves $place "$ipam"
         host_device_network made default "$ipam"
+        others_made
         without "$resource" "$verb" "${role_words[@]}"
         eventually is no may "$resource" "$verb"
         : > "$logs/replica.log"
         replica replica
         missing="cannot $verb resource \"$resource\""
-        [ "$resource" != hostdevicenetworks/finalizers ] || missing="cannot set blockOwnerDeletion"
+        case $resource in */finalizers) missing="cannot set blockOwnerDeletion" ;; esac
         check "without $verb of $resource: it says so" eventually says "$missing"
         kubectl replace -f "$work/role.json" > /dev/null
         check 'with it: all is done' eventually all_right $place
     done < <(rights "${role_words[@]}")
 done
 stop replica
-kubectl delete hostdevicenetworks --all > /dev/null
-for name in edited made; do check "$name: the network is gone with its object" eventually no_definition $name; done
+kubectl delete hostdevicenetworks,macvlannetworks,ipoibnetworks --all > /dev/null
+for name in edited made flat ib; do check "$name: the network is gone with its object" eventually no_definition $name; done
 check 'so is that which has moved' eventually no_definition moves $place
 kubectl delete namespace team > /dev/null
 check 'vfrail without the controller' installed
-kubectl delete crd hostdevicenetworks.mellanox.com > /dev/null
+kubectl delete crd {hostdevicenetworks,macvlannetworks,ipoibnetworks}.mellanox.com > /dev/null
 stop kube-apiserver
 api_server

@@ -135,4 +135,4 @@ check 'no token is in a log' refused grep -qF "$(sed -nE 's/.*token: "(.*)".*/\1
 section 'removed'
 check 'vfrail without the controller' installed
 check 'the rights are gone' refused kubectl get clusterrole vfrail-controller
-check 'the CRD stays' kubectl delete crd hostdevicenetworks.mellanox.com
+check 'the CRDs stay' kubectl delete crd {hostdevicenetworks,macvlannetworks,ipoibnetworks}.mellanox.com

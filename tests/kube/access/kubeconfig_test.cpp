@@ -70,6 +70,20 @@ TEST_CASE("The current context of a kubeconfig says which cluster and which user
   CHECK(access->name_space == "training");
 }
 
+TEST_CASE("With a proxy in the environment, which kubectl would use, the source says that it is not used") {
+  const TempDir folder;
+  const std::string file = write(folder, "config", kConfig);
+  for (const char* name : {"HTTPS_PROXY", "https_proxy"}) {
+    for (const auto& access : {find({{name, "http://proxy:3128"}}, {.kubeconfig = file}),
+                               find({{name, "http://proxy:3128"}, {"KUBECONFIG", file}})}) {
+      REQUIRE(access);
+      CHECK_THAT(access->source, Catch::Contains("directly: HTTPS_PROXY is not used"));
+      CHECK(access->host == "10.0.0.1");
+    }
+  }
+  CHECK_THAT(find({}, {.kubeconfig = file})->source, !Catch::Contains("PROXY"));
+}
+
 TEST_CASE("Another context is taken by its name, with the path and the name of its server") {
   const TempDir folder;
   const auto access = find({}, {.kubeconfig = write(folder, "config", kConfig), .context = "other"});

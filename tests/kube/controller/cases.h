@@ -5,6 +5,7 @@
 #include "plugin/kube/access/fields.h"
 #include "plugin/kube/controller/decide.h"
 #include "plugin/kube/controller/network_definition.h"
+#include "plugin/kube/controller/network_status.h"
 
 #include <chrono>
 #include <string>
@@ -47,6 +48,10 @@ inline Json seed_network() {
   return out;
 }
 
+inline constexpr const kube::NetworkKind& kHostDeviceKind = kube::kNetworkKinds[0];
+inline constexpr const kube::NetworkKind& kMacvlanKind = kube::kNetworkKinds[1];
+inline constexpr const kube::NetworkKind& kIpoibKind = kube::kNetworkKinds[2];
+
 // One network and what is around it. step() decides; apply() does what was decided, as the API server would.
 struct Case {
   Json network = seed_network();
@@ -58,10 +63,11 @@ struct Case {
   std::string cni_type = "vfrail";
   kube::NetworkMemory memory = {};
   std::chrono::steady_clock::time_point now{};
+  const kube::NetworkKind* kind = &kHostDeviceKind;
 
   kube::Decision step() {
-    kube::Decision out =
-        kube::decide({network, kube::concerning(definitions, network), facts, cni_type, memory, now});
+    kube::Decision out = kube::decide(
+        {*kind, network, kube::concerning(definitions, *kind, network), facts, cni_type, memory, now});
     memory = out.memory;
     return out;
   }

@@ -120,7 +120,7 @@ TEST_CASE("the status follows the nodes that offer the resource, and the namespa
 TEST_CASE("the kinds may come after the controller") {
   FakeCluster cluster;
   fill(cluster);
-  cluster.serve_kind(kNetworks, false);
+  for (const NetworkKind& kind : kNetworkKinds) cluster.serve_kind(std::string(kind.type.plural), false);
   cluster.serve_kind(kDefinitions, false);
   const Running controller(cluster);
   CHECK(eventually([&] { return cluster.find("leases", "kube-system/vfrail-controller").has_value(); }));
@@ -129,6 +129,42 @@ TEST_CASE("the kinds may come after the controller") {
   CHECK(eventually([&] { return status_of(cluster, "reason").find("install Multus") != std::string::npos; }));
   cluster.serve_kind(kDefinitions, true);
   CHECK(eventually([&] { return status_of(cluster, "state") == "ready"; }));
+}
+
+TEST_CASE("MacvlanNetworks and IPoIBNetworks are served beside HostDeviceNetworks") {
+  FakeCluster cluster;
+  fill(cluster);
+  cluster.put("macvlannetworks",
+              json(R"({"metadata":{"name":"flat"},"spec":{"master":"eth1","mode":"bridge"}})"));
+  cluster.put("ipoibnetworks", json(R"({"metadata":{"name":"ib"},"spec":{"master":"ib0"}})"));
+  const Running controller(cluster);
+  const auto state = [&](const char* plural, const char* name) {
+    return text_at(*cluster.find(plural, name), {"status", "state"});
+  };
+  CHECK(eventually([&] {
+    return status_of(cluster, "state") == "ready" && state("macvlannetworks", "flat") == "ready" &&
+           state("ipoibnetworks", "ib") == "ready";
+  }));
+  CHECK_THAT(config_in(cluster, "default/flat"), Contains("\"type\":\"macvlan\""));
+  CHECK_THAT(config_in(cluster, "default/ib"), Contains("\"type\":\"ipoib\""));
+  CHECK(eventually([&] { return cluster.count("events") == 3; }));
+}
+
+TEST_CASE("a kind that is not installed, or may not be listed, keeps no other from being served") {
+  FakeCluster cluster;
+  fill(cluster);
+  cluster.serve_kind("macvlannetworks", false);
+  cluster.refuse_reads("ipoibnetworks", 403);
+  const TempDir dir;
+  Log log;
+  REQUIRE(log.open_file(dir.path("log")));
+  const Running controller(cluster, "pod-a", log);
+  CHECK(eventually([&] { return status_of(cluster, "state") == "ready"; }));
+  const auto text = read_file(dir.path("log"), size_t{1} << 20);
+  REQUIRE((text && *text));
+  CHECK_THAT(**text, Contains("info not served: its CustomResourceDefinition is not installed "
+                              "objects=macvlannetworks"));
+  CHECK_THAT(**text, Contains("warning changes are not seen, trying again objects=ipoibnetworks"));
 }
 
 TEST_CASE("what the API server refuses is the reason until it no longer does") {

@@ -292,17 +292,17 @@ TEST_CASE("a network that is being deleted is left to garbage collection") {
 TEST_CASE("a refused change is the reason, once") {
   Case one;
   one.settled();
-  const auto status = status_of_failure(one.network, "denied by a webhook");
+  const auto status = status_of_failure(kHostDeviceKind, one.network, "denied by a webhook");
   REQUIRE(status);
   one.network.set("status", *status);
   CHECK(one.status("state") == "notReady");
   CHECK(one.status("reason") == "denied by a webhook");
   CHECK_THAT(one.status("hostDeviceNetworkAttachmentDef"), Contains("/crater-workspace/"));
-  CHECK_FALSE(status_of_failure(one.network, "denied by a webhook"));
+  CHECK_FALSE(status_of_failure(kHostDeviceKind, one.network, "denied by a webhook"));
 }
 
 TEST_CASE("a status is written against the version of the network that was read") {
-  CHECK(status_fields(seed_network(), Json::object().set("state", "ready")).text() ==
+  CHECK(status_fields(kHostDeviceKind, seed_network(), Json::object().set("state", "ready")).text() ==
         R"({"apiVersion":"mellanox.com/v1alpha1","kind":"HostDeviceNetwork",)"
         R"("metadata":{"name":"hostdevice-net","resourceVersion":"10"},"status":{"state":"ready"}})");
 }

@@ -131,6 +131,11 @@ void FakeCluster::refuse_writes(const std::string& plural, unsigned status) {
   refusals_[plural] = status;
 }
 
+void FakeCluster::refuse_reads(const std::string& plural, unsigned status) {
+  const std::lock_guard lock(mutex_);
+  read_refusals_[plural] = status;
+}
+
 void FakeCluster::refuse_watches(const std::string& plural, unsigned status) {
   const std::lock_guard lock(mutex_);
   watch_refusals_[plural] = status;
@@ -225,6 +230,8 @@ void FakeCluster::watch(const Target& target, ServedAnswer& answer) {
 }
 
 std::pair<unsigned, std::string> FakeCluster::answer_read(const Target& target) {
+  if (const unsigned status = read_refusals_[target.plural]; status != 0)
+    return refusal(status, "Forbidden", "cannot list " + target.plural);
   const auto& kind = objects_[target.plural];
   if (!target.name.empty()) {
     const auto at = kind.find(target.name);

@@ -36,6 +36,8 @@ class FakeCluster {
   void serve_kind(const std::string& plural, bool served);
   // Answers requests that change one of that kind with this status; 0: no longer.
   void refuse_writes(const std::string& plural, unsigned status);
+  // Answers lists and reads of that kind with this status.
+  void refuse_reads(const std::string& plural, unsigned status);
   // Answers watches of that kind with this status, those that are begun from now on.
   void refuse_watches(const std::string& plural, unsigned status);
   // Answers lists and watches of which the query has this text with 400; empty: none.
@@ -70,6 +72,7 @@ class FakeCluster {
   std::vector<Change> changes_;
   std::set<std::string> unknown_;
   std::map<std::string, unsigned> refusals_;
+  std::map<std::string, unsigned> read_refusals_;
   std::map<std::string, unsigned> watch_refusals_;
   std::map<std::string, std::string> pages_;
   std::string refused_query_;

@@ -235,6 +235,9 @@ TEST_CASE("The end of a command in a pod is an exit code, or why it did not run"
                  .text,
              Contains("no such file"));
   CHECK(!read_end_of_command(R"({"status":"Failure","reason":"NonZeroExitCode"})").ok());
+  CHECK_THAT(
+      read_end_of_command(R"({"status":"Failure","reason":"InternalError","message":""})").error().text,
+      Catch::Contains("the API server gives no reason"));
   CHECK(!read_end_of_command("x").ok());
 }
 

@@ -21,7 +21,7 @@ std::string host_device(const std::string& spec) {
 }
 
 std::string rendered(const std::string& text, const std::string& type = "host-device") {
-  const auto network = read_host_device_network(document(text));
+  const auto network = read_operator_network(document(text), OperatorNetworkKind::host_device);
   if (!network) FAIL(network.error().text);
   auto out = render_network(*network, type);
   if (!out) FAIL(out.error().text);
@@ -29,7 +29,7 @@ std::string rendered(const std::string& text, const std::string& type = "host-de
 }
 
 std::string error_of(const std::string& text) {
-  const auto network = read_host_device_network(document(text));
+  const auto network = read_operator_network(document(text), OperatorNetworkKind::host_device);
   if (!network) return network.error().text;
   const auto out = render_network(*network, "host-device");
   REQUIRE_FALSE(out);

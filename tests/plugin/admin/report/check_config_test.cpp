@@ -272,5 +272,18 @@ TEST_CASE("render prints the network of each HostDeviceNetwork, or none if one i
   options.file = write(folder, "map.yaml", kMap);
   CHECK(run([&] { return render(options); }).err ==
         "vfrail: " + options.file +
-            ": no HostDeviceNetwork: there is ConfigMap kube-system/vfrail-config [VF-CONFIG-EMPTY]\n");
+            ": no HostDeviceNetwork, MacvlanNetwork or IPoIBNetwork: there is ConfigMap "
+            "kube-system/vfrail-config [VF-CONFIG-EMPTY]\n");
+}
+
+TEST_CASE("render --type is for HostDeviceNetworks, and the other networks keep their plugins") {
+  const TempDir folder;
+  const std::string start = "---\napiVersion: mellanox.com/v1alpha1\nkind: ";
+  const std::string file = write(folder, "three.yaml",
+                                 kHostDevice + start + "MacvlanNetwork\nmetadata: {name: m}\nspec: {}\n" +
+                                     start + "IPoIBNetwork\nmetadata: {name: i}\nspec: {master: ib0}\n");
+  const Run rendered = run([&] { return render({.file = file, .type = "vfrail"}); });
+  CHECK(rendered.code == 0);
+  for (const char* type : {"vfrail", "macvlan", "ipoib"})
+    CHECK(rendered.out.find("\"type\":\"" + std::string(type) + "\"") != std::string::npos);
 }
