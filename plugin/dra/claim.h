@@ -2,9 +2,9 @@
 // for which pod. Refuses what cannot be prepared, with the reason. Pure.
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/json.h"
 #include "common/result.h"
-#include "plugin/dra/claim_name.h"
 
 #include <map>
 #include <string>
@@ -18,13 +18,6 @@ struct ClaimedRequest {
   // Of those that pods share: which share it is (shareID), by the device's name.
   std::map<std::string, std::string> shares = {};
   bool operator==(const ClaimedRequest&) const = default;
-};
-
-// Who has reserved the claim; of several pods, which only shares allow, the first.
-struct ClaimingPod {
-  std::string name;
-  std::string uid;
-  bool operator==(const ClaimingPod&) const = default;
 };
 
 struct Claim {

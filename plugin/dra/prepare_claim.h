@@ -4,10 +4,10 @@
 // Touches nothing of another claim. Knows neither kubelet nor the API server.
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/result.h"
 #include "plugin/device/allocate/prepare.h"
 #include "plugin/dra/claim.h"
-#include "plugin/dra/claim_record.h"
 
 #include <cstdint>
 #include <map>

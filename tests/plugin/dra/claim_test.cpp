@@ -1,6 +1,6 @@
 #include "plugin/dra/claim.h"
 
-#include "plugin/dra/claim_record.h"
+#include "common/container/claim_record.h"
 #include "tests/support/temp_dir.h"
 
 #include <filesystem>
