@@ -25,7 +25,10 @@ struct ClaimsNode : OnePod {
       prepare("uid-0", address, std::string("rdma/rail") + number);
     }
     prepare("uid-1", "0000:09:00.1", "rdma/rail1");
-    in_pod(pod, "ip link add eth0 type veth peer name eth0p && ip addr add 10.1.0.2/16 dev eth0 && ip link set eth0 up");
+    // Its index is none that a device has in the host: that device would get another one, and list later.
+    in_pod(pod,
+           "ip link add eth0 index 1000 type veth peer name eth0p && ip addr add 10.1.0.2/16 dev eth0 && ip "
+           "link set eth0 up");
     before = world();
   }
   void prepare(const std::string& of_pod, const std::string& address, const std::string& resource) const {
