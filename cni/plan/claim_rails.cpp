@@ -1,7 +1,7 @@
 #include "cni/plan/claim_rails.h"
 
 #include "cni/conf/config_keys.h"
-#include "cni/plan/routing.h"
+#include "cni/plan/plan.h"
 #include "common/errors/error_id.h"
 
 #include <utility>
@@ -29,7 +29,7 @@ void keep_args_of_pod(Request& request) {
 }
 
 // What the entry has in common for all devices, as a network of its own.
-Json network_of(Json config, Command command) {
+Json network_of_devices(Json config, Command command) {
   const Json name = value_of(config, "name");
   if (name.as_text() != nullptr) replace_key(config, "name", network_of_claims(*name.as_text()));
   // runtimeConfig is what the runtime wants of the pod's first interface (its ports, its MAC).
@@ -63,7 +63,7 @@ Result<std::vector<RailRequest>> plan_claimed(const Request& request, const NetC
     return refuse_claims("the pod's claims have " + std::to_string(devices.size()) + " devices, at most " +
                          std::to_string(kMaxRails) + " are attached to a pod");
   const Json whole = TRY(Json::parse_object(request.config.text()), "network configuration");
-  const Json network = network_of(whole, request.command);
+  const Json network = network_of_devices(whole, request.command);
   std::vector<uint32_t> in_use = tables;
   std::vector<RailRequest> out;
   for (size_t i = 0; i < devices.size(); ++i) {
@@ -99,7 +99,7 @@ Request request_of_number(const Request& request, const ClaimsConf& claims, size
   keep_args_of_pod(out);
   auto config = Json::parse_object(request.config.text());
   if (!config) return out;
-  Json network = network_of(std::move(*config), request.command);
+  Json network = network_of_devices(std::move(*config), request.command);
   remove_key(network, "claims");
   out.config = Configuration(network.text());
   return out;

@@ -132,7 +132,7 @@ Result<std::vector<RailRequest>> claimed_rails(const Request& request, const Net
     return Error{
         Errc::invalid, 0,
         "claims: prevResult is missing; this entry stands in the list of the node's primary network, "
-        "behind the plugin that makes the pod's first interface, and is no network of its own",
+        "behind the plugin that makes the pod's first interface, and cannot be a network of its own",
         ErrorId::network_config};
   const auto devices = TRY(read_claimed(request, world));
   if (devices.empty()) return std::vector<RailRequest>();

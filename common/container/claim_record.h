@@ -45,6 +45,7 @@ struct ClaimRecord {
   std::string node_pool;
   std::vector<Request> requests;
   bool for_extended_resource = false;
+  bool is_direct = false;  // the pod names it itself (resourceClaimName), so that another one can, too
 
   // "claim default/gpu-and-nic of pod trainer-0".
   std::string text() const;

@@ -27,6 +27,8 @@ struct Claim {
   std::vector<ClaimedRequest> requests;  // in the order of their first device; empty: nothing of it is ours
   // Made by the scheduler for resources in the limits of the pod's containers, a request for each of them.
   bool for_extended_resource = false;
+  // Of a device that pods do not share: the pod names the claim itself (resourceClaimName).
+  bool is_direct = false;
   bool operator==(const Claim&) const = default;
 };
 
@@ -34,6 +36,9 @@ struct Claim {
 struct ClaimReader {
   std::string driver;     // "vfrail.io"
   std::string node_pool;  // the pool of this node's ResourceSlices, which is the node's name
+  // vfrail-cni attaches the devices of claims behind the node's primary network, also of those that pods name
+  // directly, which Multus does not find.
+  bool chained = false;
 };
 
 // `json` is the claim as the API server has it. Results and configuration of other drivers are skipped.
