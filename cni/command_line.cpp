@@ -2,6 +2,7 @@
 
 #include "cni/conf/check_network.h"
 #include "cni/environment.h"
+#include "cni/hook/container_pod.h"
 #include "cni/hook/memlock.h"
 #include "cni/install.h"
 #include "cni/sweep/sweep.h"
@@ -104,10 +105,23 @@ Result<std::string> hook_memlock(const CommandWords& words) {
   return raise_lock_limit(TRY(parse_oci_state(text), "state of the container"), wanted);
 }
 
-// A hook that fails makes its container fail, which then is worse off than without RDMA.
+int run_hook_pod(const CommandText& program, const CommandText& command, const CommandWords& words) {
+  if (words.arguments.size() < 2)
+    return wrong_usage(program, "hook pod: the uid of the pod is missing", help_text(command, kProgram));
+  const auto check = [&]() -> Result<std::string> {
+    const std::string text = TRY(read_stream(STDIN_FILENO, kMaxHookState), "read stdin");
+    return check_pod(TRY(parse_oci_state(text), "state of the container"), words.arguments[1]);
+  };
+  const auto done = check();
+  return done ? print_text(escaped(*done) + "\n") : failed("hook pod", done.error());
+}
+
+// A memlock hook that fails makes its container fail, which then is worse off than without RDMA.
 int run_hook(const CommandText& program, const CommandText& command, const CommandWords& words) {
+  if (words.arguments[0] == "pod") return run_hook_pod(program, command, words);
   if (words.arguments[0] != "memlock")
-    return wrong_usage(program, "hook: \"" + words.arguments[0].substr(0, 60) + "\" is not memlock",
+    return wrong_usage(program,
+                       "hook: \"" + words.arguments[0].substr(0, 60) + "\" is neither memlock nor pod",
                        help_text(command, kProgram));
   const auto done = hook_memlock(words);
   if (done) return print_text(escaped(*done) + "\n");
@@ -193,10 +207,15 @@ CommandText command_line_text() {
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
       {"hook",
        "Run as a hook of a container runtime, which the plugin's CDI specs name: raise how much memory the "
-       "container may lock",
+       "container may lock, or stop a container of another pod than the claim is prepared for",
        {help, {{"--required"}, "", "Fail, and with it the container, if it cannot be raised"}},
-       {{{}, "HOOK", "memlock, as createRuntime of the OCI specification; the state is on stdin", true},
-        {{}, "AMOUNT", "Bytes, or unlimited; without it the container's memory limit"}}}};
+       {{{},
+         "HOOK",
+         "memlock or pod, as createRuntime of the OCI specification; the state is on stdin",
+         true},
+        {{},
+         "VALUE",
+         "memlock: bytes, or unlimited; without it the container's memory limit. pod: the uid of the pod"}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.sections = {{"CNI",
                    "A container runtime starts it, with CNI_COMMAND in the environment; CNI versions "

@@ -64,7 +64,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
       world.print_result = [](const AddResult& result) {
         return print(format_result(result).pretty() + "\n");
       };
-      if (names_unit(request)) return add_rails(request, world, own_worlds(environment, log));
+      if (names_several(request)) return add_rails(request, world, own_worlds(environment, log));
       TRY(add(request, world));
       return {};
     }
@@ -74,7 +74,7 @@ Result<> run_verb(const Request& request, const Environment& environment, Log& l
       if (may_have_rails(request)) return del_rails(request, world, own_worlds(environment, log));
       return del(request, world);
     case Command::check:
-      if (names_unit(request)) return check_rails(request, world, own_worlds(environment, log));
+      if (names_several(request)) return check_rails(request, world, own_worlds(environment, log));
       return check(request, world);
     case Command::gc:
       return gc(request, world);

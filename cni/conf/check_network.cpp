@@ -18,7 +18,9 @@ const std::string* text_at(const Json* json, std::string_view key) {
 using Kind = NetworkRemark::Kind;
 using Remarks = std::vector<NetworkRemark>;
 
-void check_plugin(const std::string& name, const Json& config, bool has_device,
+enum class Place : uint8_t { first, behind };  // in its list
+
+void check_plugin(const std::string& name, const Json& config, Place place, bool has_device,
                   const std::set<std::string>& types, Remarks& out) {
   const std::string* type = text_at(&config, "type");
   if (type == nullptr) return out.push_back({Kind::error, name, "type: missing"});
@@ -27,7 +29,12 @@ void check_plugin(const std::string& name, const Json& config, bool has_device,
   if (!conf) return out.push_back({Kind::error, name, conf.error().text, conf.error().id()});
   for (const std::string& key : conf->warnings)
     out.push_back({Kind::warning, name, key, ErrorId::network_key_ignored});
-  if (conf->device.empty() && !has_device)
+  if (conf->claims && place == Place::first)
+    return out.push_back({Kind::error, name,
+                          "claims: this entry stands in the list of the node's primary network, behind the "
+                          "plugin that makes the pod's first interface",
+                          ErrorId::network_config});
+  if (conf->device.empty() && !has_device && place == Place::first)
     return out.push_back({Kind::warning, name,
                           std::string("no device: Multus adds one if the definition has the annotation ") +
                               kResourceAnnotation,
@@ -93,7 +100,7 @@ Remarks check_network(const Json& config, bool has_resource, const std::set<std:
   Remarks out;
   const Json* plugins = config.find("plugins");
   if (plugins == nullptr) {
-    check_plugin("", config, has_resource, types, out);
+    check_plugin("", config, Place::first, has_resource, types, out);
     return out;
   }
   if (plugins->as_array() == nullptr) return {{Kind::error, "", "plugins: must be a list"}};
@@ -108,7 +115,7 @@ Remarks check_network(const Json& config, bool has_resource, const std::set<std:
     for (const char* key : {"name", "cniVersion"})
       if (const Json* value = config.find(key)) one.set(key, *value);
     // Of a chain only the first entry needs the device.
-    check_plugin(name, one, has_resource || i > 0, types, out);
+    check_plugin(name, one, i == 0 ? Place::first : Place::behind, has_resource, types, out);
   }
   return out;
 }

@@ -320,12 +320,14 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   out.nccl = TRY(read_nccl(conf));
   out.rails = TRY(read_rails(conf));
   TRY(read_child(conf, out));
+  out.claims = TRY(read_claims(conf));
   out.interface_key = TRY(find_interface_key(conf, out));
   TRY(read_pod_args(conf, out));
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text));
   out.safety.host_use_allowed = TRY(read_host_use_allowed(conf));
   out.safety.host_config = TRY(read_host_config_use(conf));
   TRY(refuse_device_keys(conf, out));
+  TRY(refuse_claims_keys(conf, out));
   out.safety.pods_have_net_admin = TRY(conf.boolean("podNetAdmin")).value_or(false);
   const auto timeout = TRY(conf.integer("searchTimeoutSeconds", 0, kLongestSearchTimeout.count()));
   if (timeout) out.safety.search_timeout = std::chrono::seconds(*timeout);
@@ -339,6 +341,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
     out.entry.prev_result = *previous;
   }
   for (std::string& warning : unknown_keys(conf.unread())) out.warnings.push_back(std::move(warning));
+  TRY(check_resources(json, out));
   return out;
 }
 
@@ -346,6 +349,7 @@ Result<GcConf> read_gc_conf(const Json& json) {
   ObjectReader conf(*json.as_object(), "");
   GcConf out;
   out.network = TRY(read_network_name(conf));
+  if (has_claims_key(conf)) out.network = network_of_claims(out.network);
   out.valid_attachments = TRY(read_valid_attachments(conf));
   return out;
 }

@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,21 @@ struct RailSettings {
 
   std::string ifname_of(const std::string& first, size_t rail) const;
 };
+
+// claims: an entry behind the node's primary network attaches the devices of the pod's ResourceClaims, which
+// it finds by the pod's uid. Each has an interface of its own.
+struct ClaimsConf {
+  std::string ifname = "netNUMBER";       // from net1 on, in the order of the claims and of their requests
+  std::map<std::string, Json> resources;  // keys that replace the entry's for devices of a resource
+
+  std::string ifname_of(size_t number) const;
+  // The configuration `network`, which has this one in it, for the devices of a resource.
+  Json for_resource(Json network, const std::string& resource) const;
+};
+// Of the network of such attachments: the primary network's name is that of its own addresses, with which an
+// IPAM plugin must not mix theirs.
+std::string network_of_claims(const std::string& network);
+bool is_network_of_claims(std::string_view network);
 
 // With the number of the rail for RAIL.
 std::string with_rail(const std::string& text, size_t rail);
@@ -185,7 +201,8 @@ struct NetConf {
   PodSettings pod;
   NcclVariables nccl;
   RailSettings rails;
-  std::optional<ChildConf> child;  // no value: the device moves
+  std::optional<ChildConf> child;    // no value: the device moves
+  std::optional<ClaimsConf> claims;  // no value: it attaches what the entry names
   LogConf log;
   std::string device_info_file;  // runtimeConfig.CNIDeviceInfoFile; empty: none
   // The first key of this entry that is about the interface; empty: none. args.cni, which every entry of a
@@ -196,7 +213,7 @@ struct NetConf {
 
 // What GC needs of a configuration. Its other keys may be such as no ADD accepts.
 struct GcConf {
-  std::string network;
+  std::string network;  // of the attachments: with `claims` network_of_claims()
   // EntryConf's.
   std::optional<std::vector<AttachmentName>> valid_attachments;
 };
@@ -251,6 +268,13 @@ Result<> read_pod_args(ObjectReader& conf, NetConf& out);
 Result<> read_child(ObjectReader& conf, NetConf& out);
 // With mode the device stays in the host, as it is: keys that would change it are refused by name.
 Result<> refuse_device_keys(ObjectReader& conf, const NetConf& read);
+// claims_conf.cpp
+bool has_claims_key(ObjectReader& conf);
+Result<std::optional<ClaimsConf>> read_claims(ObjectReader& conf);
+// Keys that have no place beside claims, by name.
+Result<> refuse_claims_keys(ObjectReader& conf, const NetConf& read);
+// The configuration of each resource that has keys of its own; `config` is the whole, which `read` is.
+Result<> check_resources(const Json& config, NetConf& read);
 // 68-65535; no value if absent or 0.
 Result<std::optional<uint32_t>> read_mtu(ObjectReader& conf);
 // No value if absent or empty; all zero and multicast addresses are refused.

@@ -65,6 +65,7 @@ constexpr std::array kOurs = {
     "irqs",
     "nccl",
     "rails",
+    "claims",
     "podNetAdmin",
     "searchTimeoutSeconds",
 };

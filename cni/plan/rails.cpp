@@ -1,5 +1,6 @@
 #include "cni/plan/rails.h"
 
+#include "cni/conf/config_keys.h"
 #include "cni/plan/plan.h"
 #include "common/errors/error_id.h"
 
@@ -13,29 +14,6 @@ namespace {
 constexpr std::string_view kValidAttachments = "cni.dev/valid-attachments";
 
 Error refused(const std::string& what) { return Error{Errc::invalid, 0, what, ErrorId::network_config}; }
-
-bool same_key(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
-// Keys match as in ObjectReader.
-void remove_key(Json& json, std::string_view key) {
-  if (json.as_object() != nullptr)
-    std::erase_if(*json.as_object(), [&](const auto& member) { return same_key(member.first, key); });
-}
-
-Json value_of(const Json& json, std::string_view key) {
-  Json out;
-  if (json.as_object() == nullptr) return out;
-  for (const auto& [name, value] : *json.as_object())
-    if (same_key(name, key)) out = value;
-  return out;
-}
-
-void replace_key(Json& json, std::string_view key, Json value) {
-  remove_key(json, key);
-  json.set(key, std::move(value));
-}
 
 // What several interfaces cannot have in common.
 Result<> check_shared(const Request& request, const NetConf& conf, size_t rails) {
@@ -60,12 +38,6 @@ Result<> check_shared(const Request& request, const NetConf& conf, size_t rails)
   return {};
 }
 
-// The keys of the rail replace those of the network.
-Json ipam_of(Json ipam, const Json& of_rail) {
-  for (const auto& [key, value] : *of_rail.as_object()) replace_key(ipam, key, value);
-  return ipam;
-}
-
 Json config_of(const Json& config, const RailSettings& settings, const std::string& rdma_name,
                const DeviceId& device, size_t rail) {
   Json out = config;
@@ -83,9 +55,9 @@ Json config_of(const Json& config, const RailSettings& settings, const std::stri
 
 }  // namespace
 
-std::string rail_text(const std::vector<RailRequest>& rails, size_t rail) {
-  return "rail " + std::to_string(rail) + " (" + rails[rail].request.ifname + ", " +
-         rails[rail].device.text() + ")";
+Json ipam_of(Json ipam, const Json& of_rail) {
+  for (const auto& [key, value] : *of_rail.as_object()) replace_key(ipam, key, value);
+  return ipam;
 }
 
 Result<std::vector<RailRequest>> plan_rails(const Request& request, const NetConf& conf,
@@ -98,7 +70,7 @@ Result<std::vector<RailRequest>> plan_rails(const Request& request, const NetCon
   std::vector<uint32_t> in_use = tables;
   std::vector<RailRequest> out;
   for (size_t i = 0; i < unit.devices.size(); ++i) {
-    RailRequest rail{unit.devices[i], request};
+    RailRequest rail{.device = unit.devices[i], .request = request, .text = {}};
     const std::string name = conf.rails.ifname_of(request.ifname, i);
     auto ifname = IfName::parse(name);
     if (!ifname)
@@ -114,6 +86,7 @@ Result<std::vector<RailRequest>> plan_rails(const Request& request, const NetCon
       in_use.push_back(TRY(choose_table(wanted, in_use)));
       replace_key(own, "sourceRouting", Json::object().set("table", in_use.back()));
     }
+    rail.text = "rail " + std::to_string(i) + " (" + name + ", " + rail.device.text() + ")";
     rail.request.config = Configuration(own.text());
     TRY(rail.request.config.conf(), "rail " + std::to_string(i) + " of " + unit.unit);
     out.push_back(std::move(rail));
@@ -144,10 +117,14 @@ Request request_without_device(const Request& request, const RailSettings& setti
   return out;
 }
 
-Request with_valid(const Request& request, const std::vector<AttachmentName>& rails) {
+Request with_valid(const Request& request, const std::string& network,
+                   const std::vector<AttachmentName>& rails) {
   Request out = request;
   auto config = Json::parse_object(request.config.text());
-  if (!config || rails.empty()) return out;
+  if (!config) return out;
+  const bool of_claims = value_of(*config, "name") != Json(network);
+  if (rails.empty() && !of_claims) return out;
+  replace_key(*config, "name", network);
   Json valid = value_of(*config, kValidAttachments);
   for (const AttachmentName& rail : rails)
     valid.push(Json::object().set("containerID", rail.container_id).set("ifname", rail.ifname));

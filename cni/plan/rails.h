@@ -14,11 +14,12 @@ namespace vfrail::cni {
 
 struct RailRequest {
   DeviceId device;
-  Request request;  // as if Multus had asked for this device alone
+  Request request;   // as if Multus had asked for this device alone
+  std::string text;  // how messages name it: "rail 3 (net1r3, 0000:65:00.3)"
 };
 
-// How messages name a rail: "rail 3 (net1r3, 0000:65:00.3)".
-std::string rail_text(const std::vector<RailRequest>& rails, size_t rail);
+// `ipam` of the network, with the keys of the rail in place of its own.
+Json ipam_of(Json ipam, const Json& of_rail);
 
 // The rails of ADD, in their order; `tables` are those that the pod has in use (source routing). The first
 // has CNI_IFNAME. Errc::invalid: a key that several interfaces cannot share, or that has too few values.
@@ -33,9 +34,10 @@ Request request_of(const Record& record, const Request& request);
 // been assigned to it.
 Request request_without_device(const Request& request, const RailSettings& settings, size_t rail);
 
-// The request of a GC for an IPAM plugin, in which `rails` are valid, too: they have addresses, and the
-// runtime does not know them.
-Request with_valid(const Request& request, const std::vector<AttachmentName>& rails);
+// The request of a GC for an IPAM plugin, about that network, in which `rails` are valid, too: they have
+// addresses, and the runtime does not know them.
+Request with_valid(const Request& request, const std::string& network,
+                   const std::vector<AttachmentName>& rails);
 
 // One result of all rails, in their order, in the version of the first.
 AddResult merged_results(std::vector<AddResult> results);

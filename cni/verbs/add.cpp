@@ -62,10 +62,16 @@ Result<std::optional<Record>> orphaned_record(const AttachmentName& name, const 
   if (hold == Hold::attached || hold == Hold::elsewhere) {
     const std::string whose =
         name.ifname + " of container " + name.container_id + " (network " + found->network + ")";
-    if (name == us)
-      return Error{Errc::exists, 0,
-                   found->device_key + " is attached already, as " + whose + "; delete that pod first",
-                   ErrorId::attached_already};
+    const bool by_claims = name.container_id == us.container_id && is_network_of_claims(found->network);
+    if (name == us || by_claims)
+      return Error{
+          Errc::exists, 0,
+          found->device_key + " is attached already, as " + whose +
+              (by_claims ? "; the node's primary network attaches the devices of claims, so take the "
+                           "network for them out of the pod's annotation, or that entry out of "
+                           "/etc/cni/net.d"
+                         : "; delete that pod first"),
+          ErrorId::attached_already};
     return Error{
         Errc::busy, 0,
         found->device_key + " is attached to " + whose + ", which still exists; delete that pod first",

@@ -69,7 +69,8 @@ Result<> gc(const Request& request, World& world) {
   if (const auto removed = remove_leftovers(world); !removed) note(removed.error());
   if (const auto cleaned = restore_all_unclean(world); !cleaned) note(cleaned.error());
   if (const auto renamed = restore_all_names(world); !renamed) note(renamed.error());
-  if (const auto forwarded = forward(with_valid(request, rails), world); !forwarded) note(forwarded.error());
+  const Request of_ipam = with_valid(request, conf.network, rails);
+  if (const auto forwarded = forward(of_ipam, world); !forwarded) note(forwarded.error());
   if (failures.empty()) return {};
   return Error{Errc::system, 0, failures, first};
 }

@@ -1,8 +1,11 @@
 #include "cni/verbs/rails.h"
 
+#include "cni/plan/claim_rails.h"
 #include "cni/plan/rails.h"
 #include "cni/steps/rule_steps.h"
 #include "cni/verbs/attachment.h"
+#include "cni/verbs/chained.h"
+#include "cni/verbs/claimed.h"
 #include "cni/verbs/release.h"
 #include "cni/verbs/verbs.h"
 #include "common/errors/error_id.h"
@@ -112,15 +115,41 @@ std::vector<Request> requests_of(const std::vector<RailRequest>& rails) {
   return out;
 }
 
-// Of all devices of a unit, in one order on the whole node: of two ADDs whose units share devices the second
-// waits for the first, which would otherwise get some of them, the second others, and none of the two all.
-Result<std::vector<FileLock>> lock_devices(const AllocatedUnit& unit, const World& world) {
+// Of all devices, in one order on the whole node: of two ADDs that share devices the second waits for the
+// first, which would otherwise get some of them, the second others, and none of the two all.
+Result<std::vector<FileLock>> lock_devices(const std::vector<RailRequest>& rails, const World& world) {
   std::set<std::string> keys;
-  for (const DeviceId& device : unit.devices) keys.insert(device.text());
+  for (const RailRequest& rail : rails) keys.insert(rail.device.text());
   std::vector<FileLock> out;
   for (const std::string& key : keys)
     out.push_back(TRY(world.store.lock_rail(key, world.lock_timeout), "wait for the unit that has " + key));
   return out;
+}
+
+Result<std::vector<RailRequest>> claimed_rails(const Request& request, const NetConf& conf, World& world) {
+  const bool is_add = request.command == Command::add;
+  if (is_add && !conf.entry.prev_result)
+    return Error{
+        Errc::invalid, 0,
+        "claims: prevResult is missing; this entry stands in the list of the node's primary network, "
+        "behind the plugin that makes the pod's first interface, and cannot be a network of its own",
+        ErrorId::network_config};
+  const auto devices = TRY(read_claimed(request, world));
+  if (devices.empty()) return std::vector<RailRequest>();
+  std::vector<uint32_t> tables;
+  const bool may_route = conf.pod.source_routing || !conf.claims->resources.empty();
+  if (may_route && is_add) tables = TRY(tables_of_pod(request.netns, world));
+  return plan_claimed(request, conf, devices, tables);
+}
+
+// What ADD attaches. Empty: the pod has no claims.
+Result<std::vector<RailRequest>> rails_to_add(const Request& request, const NetConf& conf, World& world) {
+  if (conf.claims) return claimed_rails(request, conf, world);
+  const auto unit = TRY(find_unit(conf.device.unit, conf.rails.resource, world));
+  if (!unit) return unknown_unit(conf.device.unit);
+  std::vector<uint32_t> tables;
+  if (conf.pod.source_routing) tables = TRY(tables_of_pod(request.netns, world));
+  return plan_rails(request, conf, *unit, tables);
 }
 
 // Those that have a record, whatever the unit is now. `unreadable` gets the interfaces of the container whose
@@ -139,13 +168,33 @@ Result<std::vector<Request>> recorded_rails(const Request& request, const World&
   return out;
 }
 
-// Those that the unit has and that are not among `rails`.
-Result<> add_unrecorded(const Request& request, const World& world, std::vector<Request>& rails) {
+// By a network definition of the pod, through Multus: before the node had the entry with claims.
+Result<bool> is_attached_otherwise(const RailRequest& rail, const World& world) {
+  const std::string& container = rail.request.container_id;
+  const auto owner = TRY(world.store.owner(rail.device.text()));
+  if (owner && owner->container_id == container && owner->ifname != rail.request.ifname) return true;
+  const auto record = world.store.load(attachment_of(rail.request));
+  return record && *record && (*record)->rail_of != rail.request.rail_of;
+}
+
+// Those that the unit, or the pod's claims, have now.
+Result<std::vector<RailRequest>> rails_now(const Request& request, World& world) {
+  std::vector<RailRequest> out;
   const auto& conf = request.config.conf();
-  if (!conf || conf->device.unit.empty()) return {};
+  if (conf && conf->claims) {
+    for (RailRequest& rail : TRY(claimed_rails(request, *conf, world))) {
+      if (!TRY(is_attached_otherwise(rail, world))) out.push_back(std::move(rail));
+    }
+    return out;
+  }
+  if (!conf || conf->device.unit.empty()) return out;
   const auto unit = TRY(find_unit(conf->device.unit, conf->rails.resource, world));
-  if (!unit) return {};
-  for (const RailRequest& rail : TRY(plan_rails(request, *conf, *unit, {}))) {
+  return unit ? plan_rails(request, *conf, *unit, {}) : std::move(out);
+}
+
+// And that are not among `rails`.
+Result<> add_unrecorded(const Request& request, World& world, std::vector<Request>& rails) {
+  for (const RailRequest& rail : TRY(rails_now(request, world))) {
     const bool known = std::any_of(rails.begin(), rails.end(),
                                    [&](const Request& one) { return one.ifname == rail.request.ifname; });
     if (!known) rails.push_back(rail.request);
@@ -153,19 +202,27 @@ Result<> add_unrecorded(const Request& request, const World& world, std::vector<
   return {};
 }
 
-// Those whose record is damaged, which the unit does not have any more: their DEL quarantines it, and
-// releases their address by the configuration of the network.
+// Those whose record is damaged, which neither the unit nor a claim has any more: their DEL quarantines it,
+// and releases their address by the configuration of the network.
 void add_unreadable(const Request& request, const std::vector<std::string>& unreadable,
                     std::vector<Request>& rails) {
-  const auto& readable = request.config.conf();
-  const RailSettings settings = readable ? readable->rails : RailSettings();
+  const auto& conf = request.config.conf();
+  const RailSettings settings = conf ? conf->rails : RailSettings();
+  const bool of_claims = conf && conf->claims;
   for (size_t i = 0; i < kMaxRails; ++i) {
-    const std::string ifname = settings.ifname_of(request.ifname, i);
+    const std::string ifname =
+        of_claims ? conf->claims->ifname_of(i + 1) : settings.ifname_of(request.ifname, i);
     const auto is_it = [&](const Request& one) { return one.ifname == ifname; };
     if (std::find(unreadable.begin(), unreadable.end(), ifname) == unreadable.end()) continue;
     if (std::none_of(rails.begin(), rails.end(), is_it))
-      rails.push_back(request_without_device(request, settings, i));
+      rails.push_back(of_claims ? request_of_number(request, *conf->claims, i + 1)
+                                : request_without_device(request, settings, i));
   }
+}
+
+bool is_of_claims(const Request& request) {
+  const auto& conf = request.config.conf();
+  return conf && conf->claims;
 }
 
 auto interface_name(const std::vector<Request>& rails) {
@@ -174,9 +231,9 @@ auto interface_name(const std::vector<Request>& rails) {
 
 }  // namespace
 
-bool names_unit(const Request& request) {
+bool names_several(const Request& request) {
   const auto& conf = request.config.conf();
-  return conf && !conf->device.unit.empty();
+  return conf && (conf->claims || !conf->device.unit.empty());
 }
 
 bool may_have_rails(const Request& request) {
@@ -187,14 +244,11 @@ bool may_have_rails(const Request& request) {
 Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds) {
   const NetConf conf = TRY(request.config.conf(), "network configuration");
   const auto lock = TRY(world.store.lock_rails(attachment_of(request), "ADD", world.lock_timeout));
-  const auto unit = TRY(find_unit(conf.device.unit, conf.rails.resource, world));
-  if (!unit) return unknown_unit(conf.device.unit);
-  const auto devices = TRY(lock_devices(*unit, world));
-  std::vector<uint32_t> tables;
-  if (conf.pod.source_routing) tables = TRY(tables_of_pod(request.netns, world));
-  const std::vector<RailRequest> rails = TRY(plan_rails(request, conf, *unit, tables));
+  const std::vector<RailRequest> rails = TRY(rails_to_add(request, conf, world));
+  if (rails.empty()) return world.print_result(pass_on(conf.entry));
+  const auto devices = TRY(lock_devices(rails, world));
   const std::vector<Request> requests = requests_of(rails);
-  const auto name = [&](size_t i) { return rail_text(rails, i); };
+  const auto name = [&](size_t i) { return rails[i].text; };
 
   std::vector<std::optional<AddResult>> results(rails.size());
   Result<> done = combined(for_each_rail(requests, worlds,
@@ -206,6 +260,7 @@ Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds
   if (done) {
     std::vector<AddResult> all;
     for (auto& result : results) all.push_back(*result);
+    if (conf.claims) all.front().prev_result = conf.entry.prev_result;
     done = world.print_result(merged_results(std::move(all)));
   }
   if (done) return {};
@@ -230,7 +285,8 @@ Result<> del_rails(const Request& request, World& world, const OwnWorlds& worlds
     world.log.warning("the rails of the unit are not known, those that have a record are released",
                       {{"reason", added.error().text}, {"id", added.error().id_text()}});
   add_unreadable(request, unreadable, rails);
-  if (rails.empty()) return del(request, world);
+  // The interface of the request is the primary network's.
+  if (rails.empty()) return is_of_claims(request) ? Result<>() : del(request, world);
   return combined(for_each_rail(rails, worlds, [&](size_t i, World& own) { return del(rails[i], own); }),
                   interface_name(rails));
 }
@@ -240,7 +296,7 @@ Result<> check_rails(const Request& request, World& world, const OwnWorlds& worl
   std::vector<Request> rails = TRY(recorded_rails(request, world, unreadable));
   TRY(add_unrecorded(request, world, rails));
   // Without rails the error of an attachment that is not there.
-  if (rails.empty()) return check(request, world);
+  if (rails.empty()) return is_of_claims(request) ? Result<>() : check(request, world);
   return combined(for_each_rail(rails, worlds, [&](size_t i, World& own) { return check(rails[i], own); }),
                   interface_name(rails));
 }

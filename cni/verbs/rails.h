@@ -1,5 +1,6 @@
-// ADD, DEL and CHECK of a unit of several devices (cni/plan/rails.h): the verbs of verbs.h for each of its
-// rails, all of them at once. An ADD that fails for one has attached none.
+// ADD, DEL and CHECK of several devices by one call: of a unit (cni/plan/rails.h), or of the pod's claims
+// (cni/plan/claim_rails.h). The verbs of verbs.h for each of them, all of them at once. An ADD that fails for
+// one has attached none.
 #pragma once
 
 #include "cni/conf/request.h"
@@ -16,10 +17,10 @@ struct OwnWorlds {
   bool at_once = true;  // each rail in a thread of its own
 };
 
-// Whether the configuration names a unit, as Multus does for one, and no device.
-bool names_unit(const Request& request);
-// Whether a DEL can be that of a unit: the configuration names one, or no device at all, as when Multus has
-// lost its cache, or it is refused. Then the records say which rails there are.
+// Whether the configuration names a unit, as Multus does for one, or the pod's claims, and no device.
+bool names_several(const Request& request);
+// Whether a DEL can be that of several: the configuration names them, or no device at all, as when Multus has
+// lost its cache, or it is refused. Then the records say which there are.
 bool may_have_rails(const Request& request);
 
 Result<> add_rails(const Request& request, World& world, const OwnWorlds& worlds);

@@ -99,7 +99,8 @@ Result<StatusAnswer> status(const Request& request, World& world) {
   if (isolation_key(conf.rdma) != nullptr)
     note(out.missing, missing_isolation(conf.rdma, TRY(world.host.rdma_netns_mode())),
          ErrorId::rdma_shared_mode);
-  const auto active = TRY(active_records(conf.entry.network, world));
+  const auto active =
+      TRY(active_records(conf.claims ? network_of_claims(conf.entry.network) : conf.entry.network, world));
   note(out.missing, TRY(missing_device(conf.device, active, world)), ErrorId::device_not_on_node);
   for (const Record& record : active) {
     const std::string lost = TRY(lost_part(record, world.sys));

@@ -85,6 +85,10 @@ void add_serve_dra(CLI::App* serve, ServeOptions& options) {
   serve->add_flag("--dra-drain", options.dra_drain,
                   "The way back: nothing is offered to claims any more, kubelet's device plugin has the "
                   "devices again, and claims that pods have are released as ever");
+  serve->add_flag(
+      "--dra-chained", options.dra_chained,
+      "The list of the node's primary network has vfrail with \"claims\", in place of Multus: also a "
+      "claim that a pod names directly is prepared");
   serve->add_flag("--dra-for-dranet", options.dra_for_dranet,
                   "Devices have the attributes of dra.net as well, for claims written for DRANET");
 }

@@ -2,9 +2,9 @@
 // `vfrail-kube node` answers it. An interface; holds nothing.
 #pragma once
 
+#include "common/container/claim_name.h"
 #include "common/json.h"
 #include "common/result.h"
-#include "plugin/dra/claim_name.h"
 
 #include <optional>
 

@@ -2,9 +2,9 @@
 // for which pod. Refuses what cannot be prepared, with the reason. Pure.
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/json.h"
 #include "common/result.h"
-#include "plugin/dra/claim_name.h"
 
 #include <map>
 #include <string>
@@ -20,13 +20,6 @@ struct ClaimedRequest {
   bool operator==(const ClaimedRequest&) const = default;
 };
 
-// Who has reserved the claim; of several pods, which only shares allow, the first.
-struct ClaimingPod {
-  std::string name;
-  std::string uid;
-  bool operator==(const ClaimingPod&) const = default;
-};
-
 struct Claim {
   ClaimName name;
   ClaimingPod pod;  // empty without requests
@@ -34,6 +27,8 @@ struct Claim {
   std::vector<ClaimedRequest> requests;  // in the order of their first device; empty: nothing of it is ours
   // Made by the scheduler for resources in the limits of the pod's containers, a request for each of them.
   bool for_extended_resource = false;
+  // Of a device that pods do not share: the pod names the claim itself (resourceClaimName).
+  bool is_direct = false;
   bool operator==(const Claim&) const = default;
 };
 
@@ -41,6 +36,9 @@ struct Claim {
 struct ClaimReader {
   std::string driver;     // "vfrail.io"
   std::string node_pool;  // the pool of this node's ResourceSlices, which is the node's name
+  // vfrail-cni attaches the devices of claims behind the node's primary network, also of those that pods name
+  // directly, which Multus does not find.
+  bool chained = false;
 };
 
 // `json` is the claim as the API server has it. Results and configuration of other drivers are skipped.

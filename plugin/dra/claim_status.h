@@ -3,11 +3,11 @@
 // DEL; one that pods share, which nothing attaches, from its prepare on.
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/json.h"
 #include "common/node/attachment_record.h"
 #include "common/result.h"
 #include "plugin/device/allocate/prepare.h"
-#include "plugin/dra/claim_record.h"
 
 #include <chrono>
 #include <map>

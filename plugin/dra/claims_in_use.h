@@ -2,10 +2,10 @@
 // name, and which resource they are of only this node's records say.
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/errors/warning.h"
 #include "common/result.h"
 #include "plugin/device/match/devices_in_use.h"
-#include "plugin/dra/claim_record.h"
 
 #include <string>
 #include <vector>

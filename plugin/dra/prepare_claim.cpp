@@ -10,7 +10,6 @@
 #include "plugin/device/allocate/prepared_record.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <iterator>
 #include <set>
@@ -20,20 +19,6 @@
 namespace vfrail::plugin {
 
 namespace {
-
-// CDI allows letters, digits and "_-.:". Requests are named by DNS labels, so that '_' is in none of them.
-std::string encoded(const std::string& request) {
-  std::string out = request;
-  for (char& c : out) {
-    const bool good = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
-    if (!good) c = '_';
-  }
-  return out;
-}
-
-CdiSpec claim_spec(const std::string& uid, const std::string& request) {
-  return {kClaimCdiKind, uid + "-" + encoded(request), {}};
-}
 
 std::string spec_path(const std::string& uid, const std::string& request, const AllocatePlaces& places) {
   return places.cdi_dir + "/" + claim_spec(uid, request).file_name();
@@ -79,7 +64,8 @@ Result<ClaimRecord> make_record(const Claim& claim, const OfferedUnits& offered)
                   .pod = claim.pod,
                   .node_pool = claim.node_pool,
                   .requests = {},
-                  .for_extended_resource = claim.for_extended_resource};
+                  .for_extended_resource = claim.for_extended_resource,
+                  .is_direct = claim.is_direct};
   for (const ClaimedRequest& request : claim.requests) {
     ClaimRecord::Request& named = out.requests.emplace_back(ClaimRecord::Request{request.name, {}});
     for (const std::string& device : request.devices)
@@ -150,6 +136,7 @@ Result<> write_claim_specs(const ClaimRecord& record, const std::vector<Containe
     CdiSpec spec = claim_spec(record.claim.uid, record.requests[i].name);
     spec.edits = edits_of_request(record, i, edits.at(i));
     if (spec.edits == ContainerEdits()) continue;
+    if (record.is_direct) spec.edits.hooks.push_back(pod_hook(record.pod.uid, places.cni_dir));
     const auto there = read_cdi_spec(places.cdi_dir + "/" + spec.file_name());
     if (there && *there && **there == spec) continue;
     TRY(with_id(ErrorId::cdi_spec, put_cdi_spec(places.cdi_dir, spec)),
@@ -324,19 +311,6 @@ Result<> check_files(const PreparedRecord& prepared, const ClaimRecord& record,
 }
 
 }  // namespace
-
-std::string claim_cdi_id(const std::string& uid, const std::string& request) {
-  return claim_spec(uid, request).qualified_name();
-}
-
-std::string request_variable(const std::string& request) {
-  std::string out = "VFRAIL_REQUEST_";
-  for (const char c : request.substr(0, request.find('/'))) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += std::isalnum(byte) != 0 ? static_cast<char>(std::toupper(byte)) : '_';
-  }
-  return out;
-}
 
 Result<std::vector<PreparedDevice>> prepare_claim(const Claim& claim, const OfferedUnits& offered,
                                                   const AllocatePlaces& places) {

@@ -4,10 +4,11 @@
 // Touches nothing of another claim. Knows neither kubelet nor the API server.
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/result.h"
 #include "plugin/device/allocate/prepare.h"
 #include "plugin/dra/claim.h"
-#include "plugin/dra/claim_record.h"
+#include "plugin/dra/claim_spec.h"
 
 #include <cstdint>
 #include <map>
@@ -38,14 +39,6 @@ struct PreparedDevice {
   std::string share = {};  // of a device that pods share: which share it is
   bool operator==(const PreparedDevice&) const = default;
 };
-
-// "vfrail.io/claim=UID-REQUEST": a CDI device of that claim and request alone.
-std::string claim_cdi_id(const std::string& uid, const std::string& request);
-
-// "VFRAIL_REQUEST_NIC", of "nic" and of its alternative "nic/vf": the variable with the devices of that
-// request alone. Of two requests of one resource each has the variable of the resource, and the runtime gives
-// a container that has both the value of the second.
-std::string request_variable(const std::string& request);
 
 // Idempotent, as prepare_for() is. An error of a claim that was not prepared before has changed nothing.
 // Errc::busy if a device that pods do not share is prepared for another claim. A claim of which nothing is

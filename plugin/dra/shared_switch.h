@@ -6,12 +6,12 @@
 //   /run/vfrail/claims/shared-pools    0600
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/errors/warning.h"
 #include "common/log.h"
 #include "common/result.h"
 #include "plugin/device/match/devices_in_use.h"
 #include "plugin/device/match/published_pool.h"
-#include "plugin/dra/claim_record.h"
 
 #include <cstdint>
 #include <map>

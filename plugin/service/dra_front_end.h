@@ -31,6 +31,7 @@ struct DraFrontEnd {
                 .by_claims = [this](const ResourceConfig& one) { return offer.by_claims(one); },
                 .lanes = options.dra_lanes,
                 .node_pool = [this] { return offer.node_pool(); },
+                .chained = options.dra_chained,
                 .counters = &counters},
                agent, log),
         statuses({.driver = options.dra_driver, .places = places}, agent, log) {}

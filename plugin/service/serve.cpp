@@ -247,9 +247,10 @@ Result<std::unique_ptr<MonitoringServer>> start_monitoring(const ServeOptions& o
 
 // A container gets the devices of a claim by CDI alone: kubelet passes on nothing else.
 Result<> check_dra(const ServeOptions& options, const CdiChoice& cdi) {
-  if (options.dra_socket.empty() && options.dra_drain)
+  if (options.dra_socket.empty() && (options.dra_drain || options.dra_chained))
     return Error{Errc::invalid, 0,
-                 "--dra-drain: it needs --dra-socket: without it nothing is offered to claims"};
+                 std::string(options.dra_drain ? "--dra-drain" : "--dra-chained") +
+                     ": it needs --dra-socket: without it nothing is offered to claims"};
   if (options.dra_socket.empty() || !cdi.folder.empty()) return {};
   return Error{Errc::unsupported, 0,
                "--dra-socket: containers get devices of claims by CDI alone, and here it is off: " + cdi.why,

@@ -40,9 +40,10 @@ struct ServeOptions {
   std::string dra_instance;  // distinguishes two that run at a rolling update: the pod's uid; empty: one
   bool dra_for_dranet = false;
   bool dra_drain = false;
-  uint32_t dra_lanes = 1;  // devices for claims of one that pods share
-  std::string log_level;   // empty: by `verbosity`
-  std::string verbosity;   // glog's -v: from 4 on debug; empty: info
+  bool dra_chained = false;  // vfrail-cni attaches the devices of claims in Multus' place
+  uint32_t dra_lanes = 1;    // devices for claims of one that pods share
+  std::string log_level;     // empty: by `verbosity`
+  std::string verbosity;     // glog's -v: from 4 on debug; empty: info
   std::string log_format = "text";
   std::string use_cdi = "auto";      // or "true", "false"
   std::string cdi_dir;               // empty: the one of the container runtime

@@ -1,7 +1,7 @@
 // Target: a ResourceClaim as the API server has it, which users of the cluster have written in part, and the
 // record of one on this node. What is accepted decides which devices a pod gets, and which are released.
+#include "common/container/claim_record.h"
 #include "plugin/dra/claim.h"
-#include "plugin/dra/claim_record.h"
 #include "plugin/dra/claims_in_use.h"
 #include "tests/fuzz/checks.h"
 

@@ -2,9 +2,9 @@
 // neither kubelet nor the API server.
 #pragma once
 
+#include "common/container/claim_record.h"
 #include "common/errors/warning.h"
 #include "plugin/admin/report/pods.h"
-#include "plugin/dra/claim_record.h"
 #include "plugin/dra/offer_state.h"
 
 #include <optional>

@@ -2,10 +2,10 @@
 // Decides nothing about devices.
 #pragma once
 
+#include "common/container/claim_name.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/result.h"
-#include "plugin/dra/claim_name.h"
 #include "plugin/kube/client/api_client.h"
 
 #include <condition_variable>
@@ -17,8 +17,6 @@
 #include <vector>
 
 namespace vfrail::kube {
-
-using plugin::ClaimName;
 
 // The field manager of this node's entries: of the characters and the length that the API server takes.
 std::string field_manager(const std::string& driver, const std::string& node);

@@ -88,7 +88,8 @@ Result<std::vector<PreparedDevice>> ClaimWork::prepare_new(const ClaimName& name
     return Error{Errc::not_found, 0,
                  "claim " + name.text() + " with uid " + name.uid +
                      " is not there any more: the API server has none, or another one of that name"};
-  const Claim claim = TRY(read_claim(*json, name, {.driver = options_.driver, .node_pool = node_pool}));
+  const Claim claim = TRY(read_claim(
+      *json, name, {.driver = options_.driver, .node_pool = node_pool, .chained = options_.chained}));
   // The device of a claim that kubelet has forgotten would be of no use until the next boot.
   if (const auto rival = TRY(find_rival(claim, options_.places))) {
     const FileLock theirs = TRY(lock(rival->claim.uid), "wait for " + rival->text());

@@ -25,6 +25,7 @@ class ClaimWork {
     AllocatePlaces places;
     // Of this node's ResourceSlices, which is the node's name; empty: not known yet. On any thread.
     std::function<std::string()> node_pool;
+    bool chained = false;          // as ClaimReader has it
     Counters* counters = nullptr;  // outlive this; null: no metrics
   };
 

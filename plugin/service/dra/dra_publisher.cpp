@@ -86,6 +86,7 @@ DraPublisher::DraPublisher(Options options, ApiAgent& api, Log& log)
       work_({.driver = options_.driver,
              .places = options_.places,
              .node_pool = options_.node_pool,
+             .chained = options_.chained,
              .counters = options_.counters},
             api, log) {}
 

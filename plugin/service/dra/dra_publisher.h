@@ -34,6 +34,7 @@ class DraPublisher final : public Publisher {
     uint32_t lanes = 1;  // of a shared device, as OfferOptions has them
     // The name of this node's pool, as vfrail-kube has answered it; empty: not yet. Called on any thread.
     std::function<std::string()> node_pool;
+    bool chained = false;  // as ClaimReader has it
     // The whole list is sent so often even if nothing has changed; kubelet forgets it after 30 s.
     std::chrono::milliseconds health_interval{10'000};
     // How often the API server is asked whether the claims that are prepared still exist.

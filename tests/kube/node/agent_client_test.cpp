@@ -10,7 +10,6 @@
 using namespace vfrail;
 using namespace vfrail::test;
 using plugin::AgentClient;
-using plugin::ClaimName;
 using plugin::OfferLink;
 
 namespace {

@@ -1,6 +1,6 @@
 #include "plugin/dra/claim.h"
 
-#include "plugin/dra/claim_record.h"
+#include "common/container/claim_record.h"
 #include "tests/support/temp_dir.h"
 
 #include <filesystem>
@@ -106,6 +106,47 @@ TEST_CASE("shares are read with their ids, and their claim may be of several pod
   claim.results =
       "[" + share + R"(,{"request":"nic","driver":"vfrail.io","pool":"node-1","device":"0000-98-02-1"}])";
   CHECK(says(claim.refusal(), "the pod refers to the claim directly"));
+}
+
+TEST_CASE(
+    "a claim that the pod names directly is prepared where vfrail-cni attaches devices in Multus' place") {
+  ClaimJson claim;
+  claim.annotations = "{}";
+  CHECK(says(claim.refusal(), "--dra-chained"));
+  ClaimReader chained = kOurs;
+  chained.chained = true;
+  const auto out = read_claim(claim.json(), kName, chained);
+  REQUIRE(out);
+  CHECK(out->is_direct);
+  CHECK_FALSE(read_claim(ClaimJson().json(), kName, chained)->is_direct);
+  // Of a VF there is one, also then.
+  claim.reserved = R"([{"resource":"pods","name":"a","uid":"1"},{"resource":"pods","name":"b","uid":"2"}])";
+  const auto two = read_claim(claim.json(), kName, chained);
+  REQUIRE_FALSE(two);
+  CHECK(says(two.error(), "reserved for 2 pods"));
+}
+
+TEST_CASE("the claims of a pod are found by its uid, in the order of their names") {
+  const test::TempDir folder;
+  const auto write = [&](const std::string& name, const std::string& uid, const ClaimingPod& pod) {
+    ClaimRecord record{.claim = {"team", name, uid}, .pod = pod, .node_pool = "node-1", .requests = {}};
+    record.is_direct = name == "b";
+    REQUIRE(write_claim(folder.path(), record));
+  };
+  CHECK(claims_of_pod(folder.path(), "team", {"a", "77"})->empty());
+  write("b", "1", {"a", "77"});
+  write("a", "2", {"a", "77"});
+  write("c", "3", {"a", "78"});
+  write("d-77", "4", {"77", "79"});
+  const auto found = claims_of_pod(folder.path(), "team", {"a", "77"});
+  REQUIRE(found);
+  REQUIRE(found->size() == 2);
+  CHECK(found->front().claim.name == "a");
+  CHECK_FALSE(found->front().is_direct);
+  CHECK(found->back().is_direct);
+  CHECK(claims_of_pod(folder.path(), "team", {"a", ""})->size() == 3);
+  CHECK(claims_of_pod(folder.path(), "other", {"a", ""})->empty());
+  CHECK(claims_of_pod(folder.path(), "team", {"", ""})->empty());
 }
 
 TEST_CASE("a record of shares is read as it was written") {

@@ -140,6 +140,25 @@ TEST_CASE("each request of a claim has a CDI device of its own beside those of i
   CHECK(rail->edits.env.contains("PCIDEVICE_NVIDIA_COM_HOSTDEV_INFO"));
 }
 
+TEST_CASE("a claim that pods name directly has a hook that stops containers of other pods") {
+  const ClaimsNode node;
+  Claim claim{.name = {"default", "gpu-and-nic", kUid},
+              .pod = {"trainer-0", "77"},
+              .node_pool = "node-1",
+              .requests = kOne};
+  const auto hooks = [&] { return node.spec("vfrail-vfrail.io-claim-" + kUid + "-nic.json")->edits.hooks; };
+  REQUIRE(prepare_claim(claim, node.offered(), node.places));
+  CHECK(hooks().empty());
+  REQUIRE(unprepare_claim(kUid, node.places));
+  claim.is_direct = true;
+  REQUIRE(prepare_claim(claim, node.offered(), node.places));
+  REQUIRE(hooks().size() == 1);
+  CHECK(hooks().front().path == "/opt/cni/bin/vfrail");
+  CHECK(hooks().front().args == Texts{"vfrail", "hook", "pod", "77"});
+  REQUIRE(prepare_claim(claim, node.offered(), node.places));
+  CHECK(hooks().size() == 1);
+}
+
 TEST_CASE("two requests of one resource have a variable each, whichever of them a container has") {
   const ClaimsNode node;
   REQUIRE(node.prepare({{"nic-a", {"0000-21-10-2", "0000-21-10-0"}}, {"nic-b/vf", {"0000-41-10-0"}}}));

@@ -2,9 +2,9 @@
 #include "plugin/admin/doctor/doctor.h"
 
 #include "common/container/cdi_spec.h"
+#include "common/container/claim_record.h"
 #include "plugin/device/allocate/prepared_record.h"
 #include "plugin/device/config/formats/parse_config.h"
-#include "plugin/dra/claim_record.h"
 #include "plugin/dra/offer_state.h"
 #include "tests/plugin/admin/report/run.h"
 #include "tests/plugin/tree.h"

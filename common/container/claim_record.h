@@ -5,9 +5,8 @@
 //   /run/vfrail/claims/2f0c8f1e-5b7d-4c0e-9b1a-0d3c8c0f7a11.json    0600
 #pragma once
 
+#include "common/container/claim_name.h"
 #include "common/result.h"
-#include "plugin/dra/claim.h"
-#include "plugin/dra/claim_name.h"
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +14,14 @@
 #include <string_view>
 #include <vector>
 
-namespace vfrail::plugin {
+namespace vfrail {
+
+// Who has reserved the claim; of several pods, which only shares allow, the first.
+struct ClaimingPod {
+  std::string name;
+  std::string uid;
+  bool operator==(const ClaimingPod&) const = default;
+};
 
 struct ClaimRecord {
   struct Device {
@@ -39,6 +45,7 @@ struct ClaimRecord {
   std::string node_pool;
   std::vector<Request> requests;
   bool for_extended_resource = false;
+  bool is_direct = false;  // the pod names it itself (resourceClaimName), so that another one can, too
 
   // "claim default/gpu-and-nic of pod trainer-0".
   std::string text() const;
@@ -56,5 +63,9 @@ Result<std::optional<ClaimRecord>> read_claim_record(const std::string& run_dir,
 Result<> remove_claim(const std::string& run_dir, const std::string& uid);
 // The uids of the claims that have a record, sorted. At most 16,384: more than a node has pods.
 Result<std::vector<std::string>> list_claims(const std::string& run_dir);
+// Those that are prepared for a pod, by their names; of a pod without a uid, by its name. Errc::protocol if
+// one that names the pod cannot be read.
+Result<std::vector<ClaimRecord>> claims_of_pod(const std::string& run_dir, const std::string& name_space,
+                                               const ClaimingPod& pod);
 
-}  // namespace vfrail::plugin
+}  // namespace vfrail

@@ -1,17 +1,17 @@
-#include "plugin/dra/claim_record.h"
+#include "common/container/claim_record.h"
 
 #include "common/container/held_folder.h"
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/json.h"
-#include "plugin/device/allocate/prepared_record.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
-namespace vfrail::plugin {
+namespace vfrail {
 
 namespace {
 
@@ -24,6 +24,18 @@ constexpr size_t kMaxClaims = 16'384;
 constexpr int64_t kClaimSchema = 1;
 // A pool has fewer devices.
 constexpr int64_t kMaxStep = 65'536;
+
+// It becomes a file name. The API server makes UUIDs of 36 characters.
+constexpr size_t kMaxUid = 128;
+
+Result<> check_claim_uid(const std::string& uid) {
+  const bool good = !uid.empty() && uid.size() <= kMaxUid && uid.front() != '.' &&
+                    std::all_of(uid.begin(), uid.end(), [](unsigned char c) {
+                      return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+                    });
+  if (good) return {};
+  return Error{Errc::invalid, 0, "a claim has a uid of letters, digits and '-', got \"" + uid + "\""};
+}
 
 std::string file_of(const std::string& uid) { return uid + std::string(kJsonEnding); }
 
@@ -43,6 +55,7 @@ Json format_claim(const ClaimRecord& record) {
   }
   Json out = Json::object();
   if (record.for_extended_resource) out.set("extended_resource", true);
+  if (record.is_direct) out.set("direct", true);
   return out.set("schema", kClaimSchema)
       .set("namespace", record.claim.name_space)
       .set("name", record.claim.name)
@@ -92,6 +105,22 @@ Result<std::optional<HeldFolder>> find_claims(const std::string& run_dir) {
   return folder;
 }
 
+// A folder of hundreds of claims is read at each start of a pod: what does not even mention it is not parsed.
+Result<std::optional<ClaimRecord>> read_if_of_pod(const std::string& run_dir, const std::string& uid,
+                                                  const std::string& name_space, const ClaimingPod& pod) {
+  const auto folder = TRY(find_claims(run_dir));
+  if (!folder) return std::optional<ClaimRecord>();
+  const auto text =
+      TRY(read_file(folder->at(file_of(uid)), kMaxRecordText), folder->path() + "/" + file_of(uid));
+  const std::string& known = pod.uid.empty() ? pod.name : pod.uid;
+  if (!text || text->find(known) == std::string::npos) return std::optional<ClaimRecord>();
+  auto record = TRY(read_claim_record(run_dir, uid));
+  const bool is_its =
+      record && (pod.uid.empty() ? record->pod.name == pod.name && record->claim.name_space == name_space
+                                 : record->pod.uid == pod.uid);
+  return is_its ? std::move(record) : std::nullopt;
+}
+
 }  // namespace
 
 Result<ClaimRecord> parse_claim_record(const std::string& uid, std::string_view text) {
@@ -105,6 +134,7 @@ Result<ClaimRecord> parse_claim_record(const std::string& uid, std::string_view 
   if (out.claim.uid != uid) return reader.error("uid", "is of another claim: " + out.claim.uid);
   out.node_pool = TRY(needed(reader, "pool"));
   out.for_extended_resource = TRY(reader.boolean("extended_resource")).value_or(false);
+  out.is_direct = TRY(reader.boolean("direct")).value_or(false);
   const Json::Object* pod = TRY(reader.object("pod"));
   if (pod == nullptr) return reader.error("pod", "missing");
   ObjectReader of_pod(*pod, "pod");
@@ -122,7 +152,7 @@ std::string format_claim_record(const ClaimRecord& record) { return format_claim
 std::string ClaimRecord::text() const { return "claim " + claim.text() + " of pod " + pod.name; }
 
 Result<> write_claim(const std::string& run_dir, const ClaimRecord& record) {
-  TRY(check_owner_name(record.claim.uid));
+  TRY(check_claim_uid(record.claim.uid));
   const std::string folder = run_dir + "/" + kClaims;
   TRY(make_folder(folder, 0700));
   return write_file(folder + "/" + file_of(record.claim.uid), format_claim_record(record), 0600,
@@ -130,7 +160,7 @@ Result<> write_claim(const std::string& run_dir, const ClaimRecord& record) {
 }
 
 Result<std::optional<ClaimRecord>> read_claim_record(const std::string& run_dir, const std::string& uid) {
-  TRY(check_owner_name(uid));
+  TRY(check_claim_uid(uid));
   const auto folder = TRY(find_claims(run_dir));
   if (!folder) return std::optional<ClaimRecord>();
   const std::string path = folder->path() + "/" + file_of(uid);
@@ -146,7 +176,7 @@ Result<std::optional<ClaimRecord>> read_claim_record(const std::string& run_dir,
 }
 
 Result<> remove_claim(const std::string& run_dir, const std::string& uid) {
-  TRY(check_owner_name(uid));
+  TRY(check_claim_uid(uid));
   const auto folder = TRY(find_claims(run_dir));
   return folder ? remove_file(folder->at(file_of(uid))) : Result<>();
 }
@@ -160,7 +190,7 @@ Result<std::vector<std::string>> list_claims(const std::string& run_dir) {
     std::string name = at->path().filename().string();
     if (!name.ends_with(kJsonEnding)) continue;
     name.resize(name.size() - kJsonEnding.size());
-    if (!check_owner_name(name)) continue;
+    if (!check_claim_uid(name)) continue;
     if (out.size() == kMaxClaims)
       return Error{Errc::invalid, 0,
                    folder->path() + " has more than " + std::to_string(kMaxClaims) +
@@ -173,4 +203,16 @@ Result<std::vector<std::string>> list_claims(const std::string& run_dir) {
   return out;
 }
 
-}  // namespace vfrail::plugin
+Result<std::vector<ClaimRecord>> claims_of_pod(const std::string& run_dir, const std::string& name_space,
+                                               const ClaimingPod& pod) {
+  std::vector<ClaimRecord> out;
+  if (pod.uid.empty() && pod.name.empty()) return out;
+  for (const std::string& uid : TRY(list_claims(run_dir))) {
+    if (auto record = TRY(read_if_of_pod(run_dir, uid, name_space, pod))) out.push_back(*std::move(record));
+  }
+  std::sort(out.begin(), out.end(),
+            [](const ClaimRecord& a, const ClaimRecord& b) { return a.claim < b.claim; });
+  return out;
+}
+
+}  // namespace vfrail

@@ -4,7 +4,7 @@
 #include <compare>
 #include <string>
 
-namespace vfrail::plugin {
+namespace vfrail {
 
 struct ClaimName {
   std::string name_space;
@@ -15,4 +15,4 @@ struct ClaimName {
   std::string text() const { return name_space + "/" + name; }
 };
 
-}  // namespace vfrail::plugin
+}  // namespace vfrail
