@@ -2,7 +2,7 @@
 # loaded again. RDMA devices are emulated, so the test makes those of new VFs, as hardware would.
 list_never_below 0
 # The VFs that the pods of before had are gone, and the driver's refusals are this scenario's.
-explained_here='^pods/kube-system_vfrail-.* warning (devices are unhealthy .*code=(gone|provisioning)|configuration|the PF has not the VFs)'
+explained_here='^pods/kube-system_vfrail-.* warning (devices are unhealthy .*code=(gone|provisioning)|configuration|the PF does not have the VFs)'
 explained_here+='|^pods/kube-system_vfrail-.* warning .*VF-PROVISION-'
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 num_vfs() { on_node "cat \$pci/$1/sriov_numvfs"; }
