@@ -39,7 +39,7 @@ check 'the PF that no pod uses has two' eventually is 2 num_vfs $other
 check 'that of the pod keeps its VFs' is $VFS num_vfs $used
 check 'which are not allocated any more' eventually has "devices are unhealthy .*${used%:*}.*provisioning" vfrail_log
 check 'the log says for whom it waits' eventually has "one" provision_log
-check 'the two of the other PF are allocatable' eventually is 2 devices_with_rdma
+check 'allocatable are the two of the other PF, and the one that the pod has' eventually is 3 devices_with_rdma
 check 'the pod runs, with its device' is "$device" in_use
 kubectl delete pod one --wait=false > /dev/null
 check 'when it has ended, its PF has two, too' eventually is 2 num_vfs $used
