@@ -1,6 +1,7 @@
 # A node without VFs gets them by the configuration alone, a pod that waits for one runs; fewer while a pod has one; a driver that is
 # loaded again. RDMA devices are emulated, so the test makes those of new VFs, as hardware would.
 list_never_below 0
+stays_here+='|^/run/vfrail/provision/'      # how far it is, until the next boot
 # The VFs that the pods of before had are gone, and the driver's refusals are this scenario's.
 explained_here='^pods/kube-system_vfrail-.* warning (devices are unhealthy .*code=(gone|provisioning)|configuration|the PF does not have the VFs)'
 explained_here+='|^pods/kube-system_vfrail-.* warning .*VF-PROVISION-'
