@@ -133,6 +133,7 @@ enum class ErrorId : uint8_t {
   provision_refused,
   provision_firmware,
   provision_failed,
+  provision_pending,
 
   // error_health.cpp: why a device is unhealthy, or in no resource.
   port_down,

@@ -168,6 +168,12 @@ constexpr ErrorRow kPluginErrors[] = {
      "The message has the file or the setting, and what the kernel answered. A write that does not return in "
      "time hangs in the driver.",
      "See `dmesg` for what the driver says. Run `vfrail provision` again: it begins where it has stopped."},
+    {ErrorId::provision_pending, "VF-PROVISION-PENDING",
+     "No pod gets the VFs of a PF yet, or any more: `vfrail provision` makes them, or is to remove them.",
+     "The configuration has an entry in `vfs` for the PF, and provision has not written that it is done, "
+     "refused or failed. After 240 s they are allocated as they are, except while they wait for pods to end.",
+     "See the log of provision: `kubectl -n kube-system logs ds/vfrail-provision`, or `journalctl -u "
+     "vfrail-provision` on the node. Where nothing runs it, take `vfs` out of the configuration."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

@@ -298,7 +298,13 @@ void define_provision(CLI::App* provision, ProvisionOptions& options) {
   options.config_file = own_config_file();
   add_text(provision, "--config-file", options.config_file, "FILE",
            "The configuration of serve, of which `vfs` counts; - is stdin");
-  provision->add_flag("--dry-run", options.dry_run, "Print every write in its order, and make none");
+  CLI::Option* dry =
+      provision->add_flag("--dry-run", options.dry_run, "Print every write in its order, and make none");
+  provision
+      ->add_flag("--watch", options.watch,
+                 "Until TERM or INT: also when a driver is loaded again, or the configuration changes; where "
+                 "fewer VFs are wanted, when the last pod with one has ended")
+      ->excludes(dry);
   provision
       ->add_option_function<std::string>(
           "-o,--output", [&options](const std::string& word) { options.json = word == "json"; },

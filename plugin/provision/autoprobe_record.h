@@ -11,8 +11,6 @@
 
 namespace vfrail::plugin {
 
-inline constexpr const char* kProvisionFolder = "provision";  // below /run/vfrail
-
 class AutoprobeRecords {
  public:
   // `boot`: of now (boot_id()); the value does not outlive a boot, and a record of another counts as none.

@@ -4,6 +4,7 @@
 #include "common/node/netdevs.h"
 #include "common/text.h"
 #include "plugin/device/inventory/devlink.h"
+#include "plugin/device/provisioning/withheld.h"
 
 #include <algorithm>
 
@@ -133,26 +134,6 @@ Result<PfFacts> read_pf(const ProvisionSources& sources, const DeviceFacts& func
 }
 
 }  // namespace
-
-std::string parse_vpd_serial(std::string_view vpd) {
-  // Large resource types are 0x80 and more, with a length of two bytes; 0x90 is the part that is read only
-  // (PCI Local Bus Specification 3.0, appendix I).
-  const auto byte = [&](size_t at) { return static_cast<unsigned char>(vpd[at]); };
-  for (size_t at = 0; at + 3 <= vpd.size() && byte(at) >= 0x80;) {
-    const size_t end = std::min(vpd.size(), at + 3 + byte(at + 1) + (size_t{byte(at + 2)} << 8U));
-    for (size_t field = at + 3; byte(at) == 0x90 && field + 3 <= end;) {
-      const std::string_view value =
-          vpd.substr(field + 3, std::min<size_t>(byte(field + 2), end - field - 3));
-      if (vpd.substr(field, 2) == "SN") {
-        const auto words = split(value, std::string_view(" \0", 2));
-        return words.empty() ? "" : words.front();
-      }
-      field += 3 + byte(field + 2);
-    }
-    at = end;
-  }
-  return "";
-}
 
 Result<ProvisionFacts> read_provision_facts(const ProvisionSources& sources) {
   ProvisionFacts out;

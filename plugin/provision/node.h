@@ -31,9 +31,6 @@ struct ProvisionSources {
 
 Result<ProvisionFacts> read_provision_facts(const ProvisionSources& sources);
 
-// The keyword SN of a card's vital product data (file "vpd"); empty if it has none. Pure.
-std::string parse_vpd_serial(std::string_view vpd);
-
 // Of the PF with that address or GUID, in sriov-network-operator's file: a list of objects with pciAddress or
 // pfGuid, and guids or rangeStart and rangeEnd (ib_guid_config.go of its sources). Pure.
 Result<std::vector<uint64_t>> parse_guid_file(std::string_view text, const PciAddress& pf,

@@ -1,10 +1,10 @@
 #include "plugin/provision/plan.h"
 
 #include "common/text.h"
+#include "plugin/device/provisioning/withheld.h"
 #include "plugin/provision/vf_plan.h"
 
 #include <algorithm>
-#include <fnmatch.h>
 
 namespace vfrail::plugin {
 
@@ -12,16 +12,6 @@ namespace {
 
 constexpr const char* kMellanox = "15b3";
 constexpr const char* kBroadcom = "14e4";
-
-bool matches(const VfsEntry& entry, const PfFacts& pf) {
-  if (std::find(entry.devices.begin(), entry.devices.end(), pf.address) != entry.devices.end()) return true;
-  if (!pf.serial.empty() &&
-      std::find(entry.serials.begin(), entry.serials.end(), pf.serial) != entry.serials.end())
-    return true;
-  return std::any_of(entry.names.begin(), entry.names.end(), [&](const std::string& pattern) {
-    return !pf.name.empty() && ::fnmatch(pattern.c_str(), pf.name.c_str(), 0) == 0;
-  });
-}
 
 // What changes the card's firmware, and is done by the administrator alone.
 std::string firmware_command(const PfFacts& pf, const std::string& mlxconfig) {
@@ -106,8 +96,10 @@ std::optional<Obstacle> removal_obstacle(const VfsEntry& entry, const PfFacts& p
   for (const VfFacts& vf : pf.vfs) {
     if (!vf.in_use.empty()) uses.push_back(vf.address.text() + " " + vf.in_use);
   }
+  const bool drains = entry.count < pf.num_vfs && !changes_eswitch(entry, pf);
   if (!uses.empty())
-    return Obstacle{PfOutcome::refused, removed + joined(uses) + "; run it again when they are free"};
+    return Obstacle{PfOutcome::refused, removed + joined(uses) + "; run it again when they are free",
+                    ErrorId::provision_refused, drains};
   if (!pods_unknown.empty()) return Obstacle{PfOutcome::refused, removed + pods_unknown};
   if (pf.vfs.size() == pf.num_vfs) return std::nullopt;
   return Obstacle{PfOutcome::refused,
@@ -245,10 +237,9 @@ ProvisionPlan provision_plan(const VfsConfig& config, const ProvisionFacts& fact
   ProvisionPlan out;
   std::vector<bool> used(config.entries.size());
   for (const PfFacts& pf : facts.pfs) {
-    const auto entry = std::find_if(config.entries.begin(), config.entries.end(),
-                                    [&](const VfsEntry& one) { return matches(one, pf); });
-    if (entry == config.entries.end()) continue;
-    used[static_cast<size_t>(entry - config.entries.begin())] = true;
+    const VfsEntry* entry = entry_of(config, pf.address, pf.name, pf.serial);
+    if (entry == nullptr) continue;
+    used[static_cast<size_t>(entry - config.entries.data())] = true;
     out.pfs.push_back(plan_pf(*entry, pf, facts.pods_unknown));
   }
   add_unread(config, facts, used, out);

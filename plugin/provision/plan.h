@@ -52,6 +52,8 @@ struct Obstacle {
   PfOutcome outcome = PfOutcome::refused;
   std::string text;
   ErrorId id = ErrorId::provision_refused;
+  // Fewer VFs are wanted and pods have some: a run that waits for pods withholds the others meanwhile.
+  bool drains = false;
   bool operator==(const Obstacle&) const = default;
 };
 
@@ -75,6 +77,8 @@ ProvisionPlan provision_plan(const VfsConfig& config, const ProvisionFacts& fact
 // Binds a driver to the device whose address is written there.
 inline constexpr const char* kDriversProbe = "sys/bus/pci/drivers_probe";
 
+// Whether VFs that are there are removed.
+bool removes_vfs(const PfPlan& plan);
 // Whether a step changes the node, in contrast to waiting.
 bool is_write(const ProvisionStep& step);
 // "write 7 to /sys/bus/pci/devices/0000:21:00.0/sriov_numvfs", a line for people.

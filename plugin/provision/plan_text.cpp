@@ -18,6 +18,12 @@ std::string write(const std::string& text, const std::string& path) {
 
 }  // namespace
 
+bool removes_vfs(const PfPlan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const ProvisionStep& step) {
+    return step.kind == StepKind::num_vfs && step.number == 0;
+  });
+}
+
 bool is_write(const ProvisionStep& step) { return step.kind != StepKind::await_vfs; }
 
 size_t ProvisionPlan::writes() const {

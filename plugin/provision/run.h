@@ -5,6 +5,7 @@
 #include "common/kernel/kernel.h"
 #include "common/node/sys_root.h"
 #include "common/result.h"
+#include "plugin/device/provisioning/progress.h"
 #include "plugin/provision/autoprobe_record.h"
 #include "plugin/provision/plan.h"
 
@@ -26,6 +27,8 @@ inline constexpr std::chrono::milliseconds kVfsDeadline{120'000};
 struct ProvisionWorld {
   SysRoot sys;
   AutoprobeRecords records;
+  ProgressRecords progress;
+  bool drains = false;  // it runs again when pods have ended (Obstacle::drains)
   // A file of sysfs by its path: timed_write() with a deadline.
   std::function<Result<>(const std::string& path, std::string_view text)> write;
   // Of the host's network namespace; each card has its own. Null: none is there, as in a captured tree.
@@ -40,7 +43,10 @@ struct PfResult {
   std::vector<Error> failures;      // empty: all is done
 };
 
-// In the order of plan.pfs.
+// What serve is to know of it. `drains` as in ProvisionWorld.
+Progress progress_of(const PfPlan& plan, const PfResult& result, bool drains);
+
+// In the order of plan.pfs. The progress of each is written when it begins and as soon as it ends.
 std::vector<PfResult> provision_run(const ProvisionPlan& plan, const ProvisionWorld& world);
 
 }  // namespace vfrail::plugin

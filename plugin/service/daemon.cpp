@@ -2,6 +2,7 @@
 
 #include "common/errors/error_id.h"
 #include "common/text.h"
+#include "plugin/device/provisioning/progress.h"
 #include "plugin/service/inbox.h"
 
 #include <algorithm>
@@ -32,6 +33,11 @@ std::vector<std::string> names_missing_in(const Config& other, const Config& her
     if (std::none_of(other.resources.begin(), other.resources.end(), same)) out.push_back(one.resource());
   }
   return out;
+}
+
+// A second later, because the other clock is read in whole ones.
+Daemon::Time steady_time(std::optional<std::chrono::seconds> boot, Daemon::Time now) {
+  return boot ? now + (*boot - boot_time()) + std::chrono::seconds{1} : Daemon::Time::max();
 }
 
 std::string describe_owner(const Attachments& attachments, const AttachmentName& owner) {
@@ -187,9 +193,11 @@ void Daemon::scan_node(const Changed& changed) {
   kernel_.scanned(now);
   const auto before = advertised_.failure();
   const auto ports = pools ? pools->port_devices : std::set<std::string>();
+  const Time again_at = pools ? steady_time(pools->again_at, now) : Time::max();
   auto there = pools && options_.care_for_specs ? ids_of_all(*pools) : std::set<std::string>();
   const bool is_new = advertised_.read(std::move(pools), now);
   rescan_at_ = changed.everything ? next_whole_scan(now) : std::min(rescan_at_, latest_whole_scan(now));
+  rescan_at_ = std::min(rescan_at_, again_at);
   changed_ = {};
   answer_decides_ = false;
   print_failure(before);

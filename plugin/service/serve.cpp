@@ -1,6 +1,7 @@
 #include "plugin/service/serve.h"
 
 #include "common/errors/error_id.h"
+#include "common/files.h"
 #include "common/log.h"
 #include "common/node/sys_root.h"
 #include "common/node/unclean.h"
@@ -11,6 +12,7 @@
 #include "plugin/device/allocate/freed_files.h"
 #include "plugin/device/config/formats/source.h"
 #include "plugin/device/inventory/host_kernel.h"
+#include "plugin/device/provisioning/progress.h"
 #include "plugin/observe/events/folder_events.h"
 #include "plugin/observe/events/kernel_events.h"
 #include "plugin/observe/link_up.h"
@@ -269,11 +271,16 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
                               .cdi_dir = cdi.folder,
                               .cni_state_dir = options.cni_state_dir};
   if (use_cdi) TRY(open_cdi_folder(places.cdi_dir));
-  NodeReader node(sys, kernel.get(), options.cni_state_dir);
+  const std::string provision_dir = options.run_dir + "/" + kProvisionFolder;
+  NodeReader node(sys, kernel.get(), options.cni_state_dir, provision_dir);
   KernelEvents events(log, options.verbs_events ? KernelEvents::Verbs::on : KernelEvents::Verbs::off);
   LinksUp links(kernel.get(), log);
   events.add(std::make_unique<FolderEvents>(unclean_folder(options.cni_state_dir)));
   events.add(std::make_unique<FolderEvents>(options.cni_state_dir));  // where that folder is made
+  // Else the first progress of provision is seen at the next scan.
+  if (!setup.config.now().vfs.entries.empty() && make_folder(provision_dir, 0700))
+    (void)make_folder(progress_folder(provision_dir), 0700);
+  events.add(std::make_unique<FolderEvents>(progress_folder(provision_dir)));
   Counters counters;
   LiveStatus status;
   const auto monitoring = TRY(start_monitoring(options, pages, setup, use_cdi, counters, status, log));

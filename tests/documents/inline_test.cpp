@@ -16,7 +16,8 @@ namespace {
 
 // Beside the pages.
 constexpr const char* kOthers[] = {"manifests/configmap.yaml", "manifests/daemonset.yaml",
-                                   "manifests/vfrail.service", "manifests/vfrail-sweep.service"};
+                                   "manifests/vfrail.service", "manifests/vfrail-sweep.service",
+                                   "manifests/vfrail-provision.service"};
 
 struct Shown {
   std::string document;

@@ -34,7 +34,8 @@ check 'provision makes them' exits 0 provision
 check 'says that it is done' has '^done: ' printed
 check 'all seven are bound' is ' 7 igbvf' bound "$pf"
 check 'autoprobe is as before' is 1 autoprobe "$pf"
-check 'nothing is recorded any more' is '' ls /run/vfrail/provision
+check 'nothing is recorded of autoprobe any more' is '' find /run/vfrail/provision -maxdepth 1 -name '*.json'
+check 'serve can read that it is done' is done jq -r .state "/run/vfrail/provision/progress/$pf.json"
 check 'each has a derived MAC address' has '^[0-9a-f][26ae]:00:' mac_of 0
 check 'that of VF 6 has its index' has '^[0-9a-f][26ae]:06:' mac_of 6
 check 'which the VF itself has' eventually is "$(mac_of 3)" cat "$pci/$pf/virtfn3/net/$(netdev "$(vfs "$pf" | sed -n 4p)")/address"

@@ -60,6 +60,7 @@ queue_lab() {
     queue 'lab, hostile pods' lab --name hostile --limit 900 tests/lab/hostile_test.sh
     queue 'lab, trouble' lab --name trouble --limit 900 tests/lab/trouble_test.sh
     queue 'lab, device plugin' lab --name plugin --limit 900 tests/lab/plugin_test.sh
+    queue 'lab, provision' lab --name provision --limit 600 tests/lab/provision_test.sh
     queue 'lab, demo' lab --name demo --limit 900 examples/demo/story.sh
     [ "${LAB_KERNEL:-6}" != 7 ] ||
         queue 'lab, traffic of pods' lab --name pods-traffic --limit 900 tests/lab/pods_traffic_test.sh exclusive

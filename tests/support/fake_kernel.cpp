@@ -568,13 +568,9 @@ void FakeWorld::reset(FakeLink& link) {
 
 // What is left is what the driver makes: a new index, its default name and settings, in the host.
 void FakeWorld::recreate_netdev(const std::string& pci, int netns) {
-  for (bool found = true; found;) {  // what stands on it ends with it
-    const auto upper = std::find_if(links_.begin(), links_.end(), [&](const auto& one) {
-      return one->stands_on != nullptr && one->stands_on->link.parent_device == pci;
-    });
-    found = upper != links_.end();
-    if (found) remove(upper->get());
-  }
+  remove_all([&](const FakeLink& one) {  // what stands on it ends with it
+    return one.stands_on != nullptr && one.stands_on->link.parent_device == pci;
+  });
   for (auto& one : links_) {
     if (one->link.parent_device != pci) continue;
     Link fresh;
@@ -615,7 +611,7 @@ void FakeWorld::recreate_ipoib(const FakeRdma& rdma) {
 }
 
 void FakeWorld::give_to_vfio(const std::string& pci) {
-  std::erase_if(links_, [&](const auto& one) { return one->link.parent_device == pci; });
+  remove_all([&](const FakeLink& one) { return one.link.parent_device == pci; });
   std::erase_if(rdma_, [&](const FakeRdma& one) { return one.pci == pci; });
   pci_driver_[pci] = "vfio-pci";
   write_sysfs();
@@ -785,14 +781,18 @@ Link FakeWorld::described(const FakeLink& link) const {
   return out;
 }
 
+void FakeWorld::remove_all(const std::function<bool(const FakeLink&)>& which) {
+  for (;;) {
+    const auto found =
+        std::find_if(links_.begin(), links_.end(), [&](const auto& one) { return which(*one); });
+    if (found == links_.end()) return;
+    remove(found->get());
+  }
+}
+
 void FakeWorld::remove(const FakeLink* link) {
   if (link == nullptr) return;
-  for (;;) {
-    const auto upper =
-        std::find_if(links_.begin(), links_.end(), [&](const auto& one) { return one->stands_on == link; });
-    if (upper == links_.end()) break;
-    remove(upper->get());
-  }
+  remove_all([&](const FakeLink& one) { return one.stands_on == link; });
   std::erase_if(routes_[link->netns], [&](const Route& route) { return route.link == link->link.index; });
   std::erase_if(links_, [&](const auto& one) { return one.get() == link; });
 }
@@ -839,7 +839,7 @@ void FakeWorld::end_netns(const std::string& path) {
     const auto moved = move_to(*link, kHost, taken ? std::optional<std::string>("dev%d") : std::nullopt);
     if (!moved) throw std::runtime_error("fake world: cannot send " + link->link.name + " to the host");
   }
-  std::erase_if(links_, [&](const auto& link) { return link->netns == netns; });
+  remove_all([&](const FakeLink& link) { return link.netns == netns; });
   for (FakeRdma& rdma : rdma_) {
     if (rdma.netns != netns) continue;
     if (rdma_name_in_use(rdma, rdma.device.name, kHost))

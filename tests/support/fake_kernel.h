@@ -187,7 +187,9 @@ class FakeWorld {
   bool rdma_name_in_use(const FakeRdma& except, std::string_view name, int netns) const;
   // As the kernel describes it in its namespace.
   Link described(const FakeLink& link) const;
+  // With what stands on it.
   void remove(const FakeLink* link);
+  void remove_all(const std::function<bool(const FakeLink&)>& which);
   Result<> move_to(FakeLink& link, int netns, const std::optional<std::string>& fallback);
   void renumber(FakeRdma& rdma);
   void go_on_with_rdma_moves();

@@ -47,6 +47,17 @@ plural. One that is there and is not this release's, network-operator's, is left
 {{- end -}}
 {{- end -}}
 
+{{- /* Of the pods that make VFs. */ -}}
+{{- define "vfrail.provisionSelector" -}}
+app.kubernetes.io/name: vfrail-provision
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "vfrail.provisionLabels" -}}
+{{ include "vfrail.provisionSelector" . }}
+app.kubernetes.io/component: provision
+{{- end -}}
+
 {{- define "vfrail.serviceAccount" -}}
 {{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create .Values.dra.enabled) | ternary (include "vfrail.name" .) "") }}
 {{- end -}}

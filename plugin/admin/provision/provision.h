@@ -16,6 +16,7 @@ struct ProvisionOptions {
   std::string resource_prefix = kPeersPrefix;
   std::string run_dir = kRunFolder;
   bool dry_run = false;
+  bool watch = false;  // until TERM or INT: again after each event
   bool json = false;
 };
 
@@ -28,5 +29,7 @@ inline constexpr const char* kProvisionExits =
     "1, 3, 4.";
 
 int provision(const ProvisionOptions& options, const AskKubelet& ask_kubelet);
+// provision() with `watch`.
+int provision_watch(const ProvisionOptions& options, const AskKubelet& ask_kubelet);
 
 }  // namespace vfrail::plugin

@@ -4,6 +4,7 @@
 #include "plugin/device/inventory/host_kernel.h"
 #include "plugin/device/inventory/host_view.h"
 #include "plugin/device/inventory/unclean_facts.h"
+#include "plugin/device/provisioning/withheld.h"
 
 namespace vfrail::plugin {
 
@@ -20,6 +21,15 @@ std::string own_folder(const std::string& root, const std::string& folder) {
   const auto below = sys.exists(folder);
   const bool mounted_beside = root == kMounted && below.ok() && !*below;
   return mounted_beside ? "/" + folder : sys.path(folder);
+}
+
+Result<> add_provisioning(const std::string& root, Inventory& inventory) {
+  const ProgressRecords records(run_dir(root) + "/" + kProvisionFolder, TRY(find_boot_id(SysRoot(root))));
+  const auto now = boot_time();
+  TRY(add_withheld(records, now, inventory));
+  for (Warning& remark : TRY(provision_remarks(records, now, inventory)))
+    inventory.warnings.push_back(std::move(remark));
+  return {};
 }
 
 }  // namespace
@@ -53,6 +63,9 @@ Result<Inventory> scan_root(const std::string& root) {
          read.error().id()});
     out.unclean_unread = out.warnings.back().line();
   }
+  if (const auto withheld = add_provisioning(root, out); !withheld)
+    out.warnings.push_back(
+        {"how far `vfrail provision` is is not known: " + withheld.error().text, withheld.error().id()});
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/errors/warning.h"
 #include "common/result.h"
+#include "plugin/device/config/vfs.h"
 
 #include <cstdint>
 #include <functional>
@@ -134,6 +135,7 @@ struct Config {
   // as the peers do.
   std::vector<Warning> warnings;
   std::vector<std::string> notes;  // what was taken, where there was a choice
+  VfsConfig vfs;                   // what `vfrail provision` is to make
 };
 
 inline constexpr const char* kPeersPrefix = "intel.com";

@@ -1,5 +1,5 @@
 // VfsConfig: which VFs a node's PFs are to have: the list `vfs` of a configuration, and `rdma`. `vfrail
-// provision` makes them; serve ignores them. Values; formats/vfs.cpp reads them.
+// provision` makes them; serve does not allocate them before. Values; formats/vfs.cpp reads them.
 #pragma once
 
 #include "common/errors/warning.h"

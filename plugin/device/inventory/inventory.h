@@ -70,6 +70,8 @@ struct DeviceFacts : Device {
   bool attached = false;              // vfrail-cni has a record of its attachment, so a pod has it
   // What a pod changed on it and vfrail-cni could not restore; empty: nothing.
   std::string unclean;
+  // Of a VF: why it is not allocated before `vfrail provision` has done with its PF; empty: it is.
+  std::string provisioning;
 
   bool is_vf() const { return kind != FunctionKind::sub_function && pf.has_value(); }
   // Neither netdev nor RDMA device is in this network namespace although a driver of the kernel is bound: a
@@ -123,7 +125,7 @@ Result<Inventory> scan(const SysRoot& sys, Kernel* host);
 // The inventory of now, from that of an earlier scan: reads what `changed` names, the PF of each VF among
 // it, what depends on a PF that is no longer as it was, what could not be read before, and what the node has
 // only once. The rest is taken over, the bonds too. A name that `last` does not have makes it a whole scan.
-// `last` is as a scan returned it: nothing marked as unseen, attached or unclean.
+// `last` is as a scan returned it: nothing marked as unseen, attached, unclean or provisioning.
 Result<Inventory> rescan(const SysRoot& sys, Kernel* host, Inventory last, const Changed& changed);
 
 // Marks the functions that vfrail-cni has a record of. For reports: without it nothing shows that a missing

@@ -6,16 +6,10 @@
 
 namespace vfrail::plugin {
 
-namespace {
-
-// The boot id is the machine's, whatever namespaces this process is in: where the tree lacks it, as the
-// host's folders that a container has mounted do, it is read from the container's own /proc.
 Result<std::string> find_boot_id(const SysRoot& sys) {
   std::string of_tree = TRY(boot_id(sys));
   return of_tree.empty() ? boot_id(SysRoot()) : std::move(of_tree);
 }
-
-}  // namespace
 
 Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inventory& inventory) {
   if (cni_state_dir.empty()) return {};

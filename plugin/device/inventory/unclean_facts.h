@@ -10,6 +10,10 @@
 
 namespace vfrail::plugin {
 
+// The boot id is the machine's, whatever namespaces this process is in: where the tree lacks it, as the
+// host's folders that a container has mounted do, it is read from the container's own /proc.
+Result<std::string> find_boot_id(const SysRoot& sys);
+
 // An empty folder name: unknown. An error is a failed read: it marks no device as clean.
 Result<> add_unclean(const SysRoot& sys, const std::string& cni_state_dir, Inventory& inventory);
 

@@ -18,6 +18,8 @@ const char* name_of(FaultCode code) {
       return "guid_unset";
     case FaultCode::devlink_error:
       return "devlink_error";
+    case FaultCode::provisioning:
+      return "provisioning";
     case FaultCode::gone:
       return "gone";
     case FaultCode::not_selected:
@@ -42,6 +44,8 @@ ErrorId id_of(FaultCode code) {
       return ErrorId::guid_unset;
     case FaultCode::devlink_error:
       return ErrorId::devlink_error;
+    case FaultCode::provisioning:
+      return ErrorId::provision_pending;
     case FaultCode::gone:
       return ErrorId::device_gone;
     case FaultCode::not_selected:

@@ -111,6 +111,7 @@ Fault devlink_fault(const DeviceFacts& function) {
 Fault find_fault(const DeviceFacts& function, const ResourceConfig& resource) {
   const HealthPolicy& policy = resource.health;
   Fault out = unclean_fault(function);
+  if (out.empty() && !function.provisioning.empty()) out = {FaultCode::provisioning, function.provisioning};
   if (out.empty() && policy.devlink) out = devlink_fault(function);
   if (out.empty() && policy.port) out = shares(resource) ? own_port_fault(function) : port_fault(function);
   if (out.empty() && policy.carrier) out = carrier_fault(function);

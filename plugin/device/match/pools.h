@@ -6,6 +6,7 @@
 #include "plugin/device/match/fault.h"
 #include "plugin/device/match/refusal.h"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -72,6 +73,8 @@ struct Pools {
   bool infiniband_ports =
       false;  // one of them has an InfiniBand port, whose state no event reports before 6.13
   std::vector<Warning> warnings;
+  // CLOCK_BOOTTIME: when a device is healthy again although no event says so; no value: none is.
+  std::optional<std::chrono::seconds> again_at;
 };
 
 // A function as a device of that resource, by one of its selectors.

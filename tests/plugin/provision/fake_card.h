@@ -31,10 +31,12 @@ class FakeCard {
 
   Tree& tree() { return tree_; }
   AutoprobeRecords records() const { return {tree_.root() + "/run/vfrail/provision", "boot"}; }
+  ProgressRecords progress() const { return {tree_.root() + "/run/vfrail/provision", "boot"}; }
 
   ProvisionWorld world() {
     return {.sys = tree_.sys(),
             .records = records(),
+            .progress = progress(),
             .write = [this](const std::string& path,
                             std::string_view text) { return write(path, std::string(text)); },
             .open_kernel = []() -> Result<std::unique_ptr<Kernel>> { return std::unique_ptr<Kernel>(); },

@@ -1,6 +1,7 @@
 // plugin/provision/plan.h: the golden table of writes for each driver, and what is refused.
 #include "plugin/provision/plan.h"
 
+#include "plugin/device/provisioning/withheld.h"
 #include "tests/plugin/provision/provision_tree.h"
 
 using namespace vfrail;

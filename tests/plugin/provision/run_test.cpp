@@ -31,6 +31,49 @@ TEST_CASE("VFs are made, none of them is bound by autoprobe, and a second run wr
   CHECK(plan_of(card).writes() == 0);
 }
 
+TEST_CASE("serve is informed that a PF is being written, and what came of it") {
+  FakeCard card;
+  const PciAddress pf = *PciAddress::parse(FakeCard::kPf);
+  ProvisionWorld world = card.world();
+  std::string while_written;
+  world.write = [&, write = world.write](const std::string& path, std::string_view text) {
+    while_written = name_of(card.progress().load(pf)->value().state);
+    return write(path, text);
+  };
+  provision_run(plan_of(card), world);
+  CHECK(while_written == "running");
+  CHECK(card.progress().load(pf)->value().state == ProgressState::done);
+  card.refused = "sriov_numvfs";
+  provision_run(plan_of(card, R"({"vfs": [{"pf": "ens1f0", "count": 5, "mac": "none"}]})"), card.world());
+  const Progress failed = card.progress().load(pf)->value();
+  CHECK(failed.state == ProgressState::failed);
+  CHECK(failed.text.find("sriov_numvfs") != std::string::npos);
+}
+
+TEST_CASE("fewer VFs while pods have some: a run that waits drains the PF, another one is refused") {
+  FakeCard card;
+  provision_run(plan_of(card), card.world());
+  const PciAddress pf = *PciAddress::parse(FakeCard::kPf);
+  const UsersById users{{"0000:18:02.1", {"pod demo/one"}}};
+  const auto plan = [&](const char* count) {
+    const std::string config =
+        std::string(R"({"vfs": [{"pf": "ens1f0", "mac": "none", "count": )") + count + "}]}";
+    return provision_plan(vfs_config(config), facts_of(card.tree(), users));
+  };
+  ProvisionWorld world = card.world();
+  provision_run(plan("1"), world);
+  CHECK(card.progress().load(pf)->value().state == ProgressState::refused);
+  world.drains = true;
+  provision_run(plan("1"), world);
+  const Progress draining = card.progress().load(pf)->value();
+  CHECK(draining.state == ProgressState::draining);
+  CHECK(draining.text.find("demo/one") != std::string::npos);
+  // More are no reason to withhold those that there are.
+  provision_run(plan("5"), world);
+  CHECK(card.progress().load(pf)->value().state == ProgressState::refused);
+  CHECK(card.state() == "numvfs 3, autoprobe 1, iavf iavf iavf");
+}
+
 TEST_CASE(
     "a run that is killed after any of its steps is finished by the next one, with autoprobe as before") {
   const size_t steps = [] {

@@ -71,9 +71,10 @@ Error nothing_left(const std::vector<SkippedEntry>& skipped) {
 }
 
 // `vfs` is for `vfrail provision`, and a fault in it takes no resource from the node.
-Result<> check_vfs(ObjectReader& top, ConfigWarnings& warnings, bool strict) {
-  VfsConfig ignored;
-  const auto read = read_vfs(top, ignored);
+Result<> read_provided(ObjectReader& top, ConfigWarnings& warnings, bool strict, VfsConfig& out) {
+  VfsConfig more = out;
+  const auto read = read_vfs(top, more);
+  if (read) out = std::move(more);
   if (read || strict) return read;
   warnings.mistake(top, "vfs", read.error().text);
   return {};
@@ -90,7 +91,7 @@ Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config&
   const size_t before = entries(out);
   ConfigWarnings warnings(options.file, options.strict, out);
   TRY(read_interval(reader, warnings, out));
-  TRY(check_vfs(reader, warnings, options.strict));
+  TRY(read_provided(reader, warnings, options.strict, out.vfs));
   // The peers with a list ignore the keys of the one with mode.
   if (reader.value("resourceList") == nullptr && reader.value("configList") == nullptr)
     TRY(read_mode(reader, options, out));

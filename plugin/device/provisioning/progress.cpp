@@ -1,0 +1,113 @@
+#include "plugin/device/provisioning/progress.h"
+
+#include "common/files.h"
+#include "common/json.h"
+
+#include <array>
+#include <ctime>
+
+namespace vfrail::plugin {
+
+namespace {
+
+constexpr size_t kMaxBytes = 16384;
+constexpr int64_t kSchema = 1;
+constexpr size_t kMostText = 4096;
+
+constexpr std::array kStates{ProgressState::awaited, ProgressState::running, ProgressState::draining,
+                             ProgressState::done,    ProgressState::refused, ProgressState::needs_reboot,
+                             ProgressState::failed};
+
+std::optional<ProgressState> state_of(const Json* name) {
+  for (const ProgressState state : kStates) {
+    if (name != nullptr && *name == Json(name_of(state))) return state;
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const Json& json, const char* key) {
+  const Json* value = json.find(key);
+  return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
+}
+
+std::optional<Progress> parse(const std::string& text, const std::string& boot) {
+  const auto json = Json::parse_object(text, kMaxBytes);
+  if (!json || text_of(*json, "boot_id") != boot) return std::nullopt;
+  const auto state = state_of(json->find("state"));
+  const Json* at = json->find("at");
+  if (!state || at == nullptr || at->as_int() == nullptr) return std::nullopt;
+  return Progress{*state, text_of(*json, "entry"), text_of(*json, "text"),
+                  std::chrono::seconds(*at->as_int())};
+}
+
+}  // namespace
+
+const char* name_of(ProgressState state) {
+  switch (state) {
+    case ProgressState::awaited:
+      return "awaited";
+    case ProgressState::running:
+      return "running";
+    case ProgressState::draining:
+      return "draining";
+    case ProgressState::done:
+      return "done";
+    case ProgressState::refused:
+      return "refused";
+    case ProgressState::needs_reboot:
+      return "needs-reboot";
+    case ProgressState::failed:
+      break;
+  }
+  return "failed";
+}
+
+std::optional<std::chrono::seconds> Progress::withheld_until() const {
+  switch (state) {
+    case ProgressState::awaited:
+    case ProgressState::running:
+    case ProgressState::draining:
+      return at + kProvisionPatience;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::chrono::seconds boot_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds(now.tv_sec);
+}
+
+std::string progress_folder(const std::string& folder) { return folder + "/progress"; }
+
+std::string ProgressRecords::path(const PciAddress& pf, bool awaited) const {
+  return (awaited ? folder_ + "/awaited" : progress_folder(folder_)) + "/" + pf.text() + ".json";
+}
+
+Result<std::optional<Progress>> ProgressRecords::load(const PciAddress& pf) const {
+  for (const bool awaited : {false, true}) {
+    const auto text =
+        TRY(read_file(path(pf, awaited), kMaxBytes), "read how far provision is with " + pf.text());
+    if (auto progress = text ? parse(*text, boot_) : std::nullopt) return progress;
+  }
+  return std::optional<Progress>();
+}
+
+Result<> ProgressRecords::save(const PciAddress& pf, const Progress& progress) const {
+  const bool awaited = progress.state == ProgressState::awaited;
+  const std::string file = path(pf, awaited);
+  const std::string folder = file.substr(0, file.rfind('/'));
+  TRY(make_folder(folder_, 0700), "make " + folder_);
+  TRY(make_folder(folder, 0700), "make " + folder);
+  const Json json = Json::object()
+                        .set("schema", kSchema)
+                        .set("boot_id", boot_)
+                        .set("state", name_of(progress.state))
+                        .set("entry", progress.entry)
+                        .set("text", progress.text.substr(0, kMostText))
+                        .set("at", int64_t{progress.at.count()});
+  return write_file(file, json.text() + "\n", 0600, Durability::renamed);
+}
+
+}  // namespace vfrail::plugin
