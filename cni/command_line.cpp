@@ -2,12 +2,13 @@
 
 #include "cni/conf/check_network.h"
 #include "cni/environment.h"
-#include "cni/hook/container_pod.h"
+#include "cni/hook/container_claim.h"
 #include "cni/hook/memlock.h"
 #include "cni/install.h"
 #include "cni/sweep/sweep.h"
 #include "cni/uninstall.h"
 #include "common/command/standard_commands.h"
+#include "common/container/allocated_nodes.h"
 #include "common/errors/error_id.h"
 #include "common/escape.h"
 #include "common/files.h"
@@ -105,23 +106,27 @@ Result<std::string> hook_memlock(const CommandWords& words) {
   return raise_lock_limit(TRY(parse_oci_state(text), "state of the container"), wanted);
 }
 
-int run_hook_pod(const CommandText& program, const CommandText& command, const CommandWords& words) {
+int run_hook_claim(const CommandText& program, const CommandText& command, const CommandWords& words,
+                   const Environment& environment) {
   if (words.arguments.size() < 2)
-    return wrong_usage(program, "hook pod: the uid of the pod is missing", help_text(command, kProgram));
+    return wrong_usage(program, "hook claim: the uid of the claim is missing", help_text(command, kProgram));
   const auto check = [&]() -> Result<std::string> {
     const std::string text = TRY(read_stream(STDIN_FILENO, kMaxHookState), "read stdin");
-    return check_pod(TRY(parse_oci_state(text), "state of the container"), words.arguments[1]);
+    return check_claim(TRY(parse_oci_state(text), "state of the container"), words.arguments[1],
+                       variable(environment, "VFRAIL_RUN_DIR", kRunFolder),
+                       open_store_read_only(environment));
   };
   const auto done = check();
-  return done ? print_text(escaped(*done) + "\n") : failed("hook pod", done.error());
+  return done ? print_text(escaped(*done) + "\n") : failed("hook claim", done.error());
 }
 
 // A memlock hook that fails makes its container fail, which then is worse off than without RDMA.
-int run_hook(const CommandText& program, const CommandText& command, const CommandWords& words) {
-  if (words.arguments[0] == "pod") return run_hook_pod(program, command, words);
+int run_hook(const CommandText& program, const CommandText& command, const CommandWords& words,
+             const Environment& environment) {
+  if (words.arguments[0] == "claim") return run_hook_claim(program, command, words, environment);
   if (words.arguments[0] != "memlock")
     return wrong_usage(program,
-                       "hook: \"" + words.arguments[0].substr(0, 60) + "\" is neither memlock nor pod",
+                       "hook: \"" + words.arguments[0].substr(0, 60) + "\" is neither memlock nor claim",
                        help_text(command, kProgram));
   const auto done = hook_memlock(words);
   if (done) return print_text(escaped(*done) + "\n");
@@ -166,7 +171,7 @@ int run_command(const CommandText& program, const CommandText& command, const Co
   if (command.name == "check-network") return run_check_network(words);
   if (command.name == "sweep") return run_sweep(words, environment);
   if (command.name == "uninstall") return run_uninstall(words);
-  return run_hook(program, command, words);
+  return run_hook(program, command, words, environment);
 }
 
 }  // namespace
@@ -207,15 +212,15 @@ CommandText command_line_text() {
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
       {"hook",
        "Run as a hook of a container runtime, which the plugin's CDI specs name: raise how much memory the "
-       "container may lock, or stop a container of another pod than the claim is prepared for",
+       "container may lock, or stop one whose pod has not got the devices of its claim",
        {help, {{"--required"}, "", "Fail, and with it the container, if it cannot be raised"}},
        {{{},
          "HOOK",
-         "memlock or pod, as createRuntime of the OCI specification; the state is on stdin",
+         "memlock or claim, as createRuntime of the OCI specification; the state is on stdin",
          true},
         {{},
          "VALUE",
-         "memlock: bytes, or unlimited; without it the container's memory limit. pod: the uid of the pod"}}}};
+         "memlock: bytes, or unlimited; without it the container's memory limit. claim: its uid"}}}};
   for (CommandText& command : standard_commands()) out.commands.push_back(std::move(command));
   out.sections = {{"CNI",
                    "A container runtime starts it, with CNI_COMMAND in the environment; CNI versions "

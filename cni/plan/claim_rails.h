@@ -5,22 +5,13 @@
 
 #include "cni/conf/request.h"
 #include "cni/plan/rails.h"
-#include "common/ids.h"
+#include "common/container/claimed_device.h"
 #include "common/result.h"
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace vfrail::cni {
-
-struct ClaimedDevice {
-  DeviceId device;
-  std::string claim;           // "team/train-0-nic-x7x2l"
-  std::string resource;        // whose device it is
-  std::optional<size_t> rail;  // of a unit of several devices: which one
-};
 
 // In the order of the devices: the first is number 1. `tables` are those that the pod has in use (source
 // routing). Errc::invalid: keys of a resource that no attachment accepts, or too many devices.

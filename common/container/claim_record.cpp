@@ -55,7 +55,7 @@ Json format_claim(const ClaimRecord& record) {
   }
   Json out = Json::object();
   if (record.for_extended_resource) out.set("extended_resource", true);
-  if (record.is_direct) out.set("direct", true);
+  if (record.is_chained) out.set("chained", true);
   return out.set("schema", kClaimSchema)
       .set("namespace", record.claim.name_space)
       .set("name", record.claim.name)
@@ -134,7 +134,7 @@ Result<ClaimRecord> parse_claim_record(const std::string& uid, std::string_view 
   if (out.claim.uid != uid) return reader.error("uid", "is of another claim: " + out.claim.uid);
   out.node_pool = TRY(needed(reader, "pool"));
   out.for_extended_resource = TRY(reader.boolean("extended_resource")).value_or(false);
-  out.is_direct = TRY(reader.boolean("direct")).value_or(false);
+  out.is_chained = TRY(reader.boolean("chained")).value_or(false);
   const Json::Object* pod = TRY(reader.object("pod"));
   if (pod == nullptr) return reader.error("pod", "missing");
   ObjectReader of_pod(*pod, "pod");

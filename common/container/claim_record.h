@@ -45,7 +45,8 @@ struct ClaimRecord {
   std::string node_pool;
   std::vector<Request> requests;
   bool for_extended_resource = false;
-  bool is_direct = false;  // the pod names it itself (resourceClaimName), so that another one can, too
+  // vfrail-cni attaches the devices behind the node's primary network, and nobody may go without.
+  bool is_chained = false;
 
   // "claim default/gpu-and-nic of pod trainer-0".
   std::string text() const;

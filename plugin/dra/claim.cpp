@@ -166,11 +166,10 @@ Result<bool> has_annotation(ObjectReader& top, std::string_view name) {
          std::any_of(all->begin(), all->end(), [&](const auto& one) { return one.first == name; });
 }
 
-// Whether the pod names it itself. Multus finds the claims that Kubernetes makes for a pod, by its status,
-// and not those: such a pod would run without its device.
-Result<bool> check_resolvable(ObjectReader& top, bool chained) {
-  if (TRY(has_annotation(top, kOfTemplate)) || TRY(has_annotation(top, kOfExtendedResource))) return false;
-  if (chained) return true;
+// Multus finds the claims that Kubernetes makes for a pod, by its status, and not those that the pod names
+// itself: such a pod would run without its device.
+Result<> check_resolvable(ObjectReader& top) {
+  if (TRY(has_annotation(top, kOfTemplate)) || TRY(has_annotation(top, kOfExtendedResource))) return {};
   return Error{
       Errc::unsupported, 0,
       "the pod refers to the claim directly (resourceClaimName), and Multus resolves only claims that are "
@@ -205,7 +204,8 @@ Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimRea
   if (out.requests.empty()) return out;
   // What stays in the host needs no network, and so no Multus.
   const bool shared = is_shared(out.requests);
-  if (!shared) out.is_direct = TRY(check_resolvable(top, ours.chained));
+  out.is_chained = ours.chained && !shared;
+  if (!shared && !ours.chained) TRY(check_resolvable(top));
   out.for_extended_resource = TRY(has_annotation(top, kOfExtendedResource));
   out.pod = TRY(read_pod(status, shared));
   TRY(check_configs(devices, ours, out.requests));

@@ -27,8 +27,7 @@ struct Claim {
   std::vector<ClaimedRequest> requests;  // in the order of their first device; empty: nothing of it is ours
   // Made by the scheduler for resources in the limits of the pod's containers, a request for each of them.
   bool for_extended_resource = false;
-  // Of a device that pods do not share: the pod names the claim itself (resourceClaimName).
-  bool is_direct = false;
+  bool is_chained = false;  // as ClaimReader::chained; not if all of it is shared, which stays in the host
   bool operator==(const Claim&) const = default;
 };
 

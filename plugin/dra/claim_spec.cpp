@@ -20,8 +20,8 @@ std::string encoded(const std::string& request) {
   return out;
 }
 
-// It reads two small files; one that hangs would hold the container.
-constexpr std::chrono::seconds kPodHookTimeout{10};
+// It reads a few small files; one that hangs would hold the container.
+constexpr std::chrono::seconds kClaimHookTimeout{10};
 
 }  // namespace
 
@@ -42,12 +42,12 @@ std::string request_variable(const std::string& request) {
   return out;
 }
 
-Hook pod_hook(const std::string& pod_uid, const std::string& cni_folder) {
+Hook claim_hook(const std::string& uid, const std::string& cni_folder) {
   return {.name = "createRuntime",
           .path = cni_folder + "/" + kCniProgram,
-          .args = {"vfrail", "hook", "pod", pod_uid},
+          .args = {"vfrail", "hook", "claim", uid},
           .env = {},
-          .timeout = kPodHookTimeout};
+          .timeout = kClaimHookTimeout};
 }
 
 }  // namespace vfrail::plugin

@@ -1,5 +1,5 @@
 // What is about a claim itself in the CDI specs of its requests: their names, the variable of each request,
-// and the hook of a claim that another pod can name. Pure.
+// and the hook of a claim whose devices vfrail-cni finds by itself. Pure.
 #pragma once
 
 #include "common/container/cdi_spec.h"
@@ -20,8 +20,8 @@ std::string claim_cdi_id(const std::string& uid, const std::string& request);
 // a container that has both the value of the second.
 std::string request_variable(const std::string& request);
 
-// Of a claim that a pod names directly: it stops the containers of other pods (vfrail-cni hook pod). kubelet
-// prepares a claim once, and not again for the next pod that names it.
-Hook pod_hook(const std::string& pod_uid, const std::string& cni_folder);
+// It stops a container whose pod has not got the devices of the claim (vfrail-cni hook claim), because the
+// primary network has lost its entry for claims, or the claim is another pod's.
+Hook claim_hook(const std::string& uid, const std::string& cni_folder);
 
 }  // namespace vfrail::plugin

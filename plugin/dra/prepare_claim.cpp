@@ -65,7 +65,7 @@ Result<ClaimRecord> make_record(const Claim& claim, const OfferedUnits& offered)
                   .node_pool = claim.node_pool,
                   .requests = {},
                   .for_extended_resource = claim.for_extended_resource,
-                  .is_direct = claim.is_direct};
+                  .is_chained = claim.is_chained};
   for (const ClaimedRequest& request : claim.requests) {
     ClaimRecord::Request& named = out.requests.emplace_back(ClaimRecord::Request{request.name, {}});
     for (const std::string& device : request.devices)
@@ -136,7 +136,7 @@ Result<> write_claim_specs(const ClaimRecord& record, const std::vector<Containe
     CdiSpec spec = claim_spec(record.claim.uid, record.requests[i].name);
     spec.edits = edits_of_request(record, i, edits.at(i));
     if (spec.edits == ContainerEdits()) continue;
-    if (record.is_direct) spec.edits.hooks.push_back(pod_hook(record.pod.uid, places.cni_dir));
+    if (record.is_chained) spec.edits.hooks.push_back(claim_hook(record.claim.uid, places.cni_dir));
     const auto there = read_cdi_spec(places.cdi_dir + "/" + spec.file_name());
     if (there && *there && **there == spec) continue;
     TRY(with_id(ErrorId::cdi_spec, put_cdi_spec(places.cdi_dir, spec)),

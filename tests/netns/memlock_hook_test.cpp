@@ -1,5 +1,6 @@
-// `vfrail-cni hook memlock` in the two runtimes themselves, runc and crun: what a container's process may
-// lock. The table is what the documentation of the key memlock says.
+// `vfrail-cni hook` in the two runtimes themselves, runc and crun: what a container's process may lock (the
+// table is what the documentation of the key memlock says), and which container does not start.
+#include "common/container/claim_record.h"
 #include "common/json.h"
 #include "tests/netns/program.h"
 #include "tests/support/places.h"
@@ -24,9 +25,13 @@ class Bundle {
   Bundle();
 
   void set_user(int uid) { part({"process", "user"}).set("uid", uid).set("gid", uid); }
-  void set_hook(const std::vector<std::string>& words) {
+  void set_hook(const std::vector<std::string>& words, const std::vector<std::string>& environment = {}) {
     Json hook = Json::object().set("path", test::program_path("vfrail-cni")).set("args", Json(words));
+    if (!environment.empty()) hook.set("env", Json(environment));
     spec_.set("hooks", Json::object().set("createRuntime", Json::array().push(std::move(hook))));
+  }
+  void set_pod(const std::string& uid) {
+    spec_.set("annotations", Json::object().set("io.kubernetes.cri.sandbox-uid", uid));
   }
   void set_memory(int64_t bytes) {
     part({"linux", "resources"}).set("memory", Json::object().set("limit", bytes));
@@ -166,6 +171,42 @@ TEST_CASE("A hook that cannot raise the limit fails the container only if it is 
     CHECK(outcome.status != 0);
     CHECK(outcome.out.empty());
   }
+}
+
+TEST_CASE("A container whose pod has not got the devices of its claim does not start, with the reason") {
+  const TempDir node;
+  ClaimRecord claim{.claim = {"team", "nics", "claim-1"},
+                    .pod = {"train-0", "77"},
+                    .node_pool = "node-1",
+                    .requests = {{"nic", {{"0000-03-02-1", "rdma/hca", "0000:03:02.1"}}}},
+                    .is_chained = true};
+  REQUIRE(write_claim(node.path("run"), claim));
+  for (const char* runtime : kRuntimes) {
+    CAPTURE(runtime);
+    Bundle bundle;
+    bundle.set_hook({"vfrail-cni", "hook", "claim", "claim-1"},
+                    {"VFRAIL_RUN_DIR=" + node.path("run"), "VFRAIL_STATE_DIR=" + node.path("state")});
+    bundle.set_pod("77");
+    const Outcome without = bundle.start(runtime);
+    INFO(without.out << without.err);
+    CHECK(without.status != 0);
+    bundle.set_pod("78");
+    const Outcome another = bundle.start(runtime);
+    INFO(another.out << another.err);
+    CHECK(another.status != 0);
+    if (runtime != kRuntimes[0]) continue;  // crun prints nothing of what a hook has printed
+    CHECK_THAT(without.err, Catch::Contains("device 0000:03:02.1 of claim team/nics"));
+    CHECK_THAT(another.err, Catch::Contains("it is of pod 78"));
+  }
+  // Its devices are shared, so there is nothing to attach.
+  claim.requests[0].devices[0].share = "share-1";
+  claim.requests[0].devices[0].step = 1;
+  REQUIRE(write_claim(node.path("run"), claim));
+  Bundle bundle;
+  bundle.set_hook({"vfrail-cni", "hook", "claim", "claim-1"},
+                  {"VFRAIL_RUN_DIR=" + node.path("run"), "VFRAIL_STATE_DIR=" + node.path("state")});
+  bundle.set_pod("77");
+  CHECK(bundle.limit(kRuntimes[0]) == "64");
 }
 
 }  // namespace vfrail::test

@@ -117,8 +117,9 @@ TEST_CASE(
   chained.chained = true;
   const auto out = read_claim(claim.json(), kName, chained);
   REQUIRE(out);
-  CHECK(out->is_direct);
-  CHECK_FALSE(read_claim(ClaimJson().json(), kName, chained)->is_direct);
+  CHECK(out->is_chained);
+  CHECK(read_claim(ClaimJson().json(), kName, chained)->is_chained);
+  CHECK_FALSE(ClaimJson().read()->is_chained);
   // Of a VF there is one, also then.
   claim.reserved = R"([{"resource":"pods","name":"a","uid":"1"},{"resource":"pods","name":"b","uid":"2"}])";
   const auto two = read_claim(claim.json(), kName, chained);
@@ -130,7 +131,7 @@ TEST_CASE("the claims of a pod are found by its uid, in the order of their names
   const test::TempDir folder;
   const auto write = [&](const std::string& name, const std::string& uid, const ClaimingPod& pod) {
     ClaimRecord record{.claim = {"team", name, uid}, .pod = pod, .node_pool = "node-1", .requests = {}};
-    record.is_direct = name == "b";
+    record.is_chained = name == "b";
     REQUIRE(write_claim(folder.path(), record));
   };
   CHECK(claims_of_pod(folder.path(), "team", {"a", "77"})->empty());
@@ -142,8 +143,8 @@ TEST_CASE("the claims of a pod are found by its uid, in the order of their names
   REQUIRE(found);
   REQUIRE(found->size() == 2);
   CHECK(found->front().claim.name == "a");
-  CHECK_FALSE(found->front().is_direct);
-  CHECK(found->back().is_direct);
+  CHECK_FALSE(found->front().is_chained);
+  CHECK(found->back().is_chained);
   CHECK(claims_of_pod(folder.path(), "team", {"a", ""})->size() == 3);
   CHECK(claims_of_pod(folder.path(), "other", {"a", ""})->empty());
   CHECK(claims_of_pod(folder.path(), "team", {"", ""})->empty());

@@ -140,7 +140,8 @@ TEST_CASE("each request of a claim has a CDI device of its own beside those of i
   CHECK(rail->edits.env.contains("PCIDEVICE_NVIDIA_COM_HOSTDEV_INFO"));
 }
 
-TEST_CASE("a claim that pods name directly has a hook that stops containers of other pods") {
+TEST_CASE(
+    "where vfrail-cni finds claims by itself they have a hook that stops containers without the devices") {
   const ClaimsNode node;
   Claim claim{.name = {"default", "gpu-and-nic", kUid},
               .pod = {"trainer-0", "77"},
@@ -150,11 +151,11 @@ TEST_CASE("a claim that pods name directly has a hook that stops containers of o
   REQUIRE(prepare_claim(claim, node.offered(), node.places));
   CHECK(hooks().empty());
   REQUIRE(unprepare_claim(kUid, node.places));
-  claim.is_direct = true;
+  claim.is_chained = true;
   REQUIRE(prepare_claim(claim, node.offered(), node.places));
   REQUIRE(hooks().size() == 1);
   CHECK(hooks().front().path == "/opt/cni/bin/vfrail");
-  CHECK(hooks().front().args == Texts{"vfrail", "hook", "pod", "77"});
+  CHECK(hooks().front().args == Texts{"vfrail", "hook", "claim", kUid});
   REQUIRE(prepare_claim(claim, node.offered(), node.places));
   CHECK(hooks().size() == 1);
 }
