@@ -319,7 +319,11 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
        .registration = setup.registration,
        .places = places,
        .counters = &counters,
-       .serves = [&dra](const ResourceConfig& one) { return !dra || !dra->offer.by_claims(one); }},
+       .serves = [&dra](const ResourceConfig& one) { return !dra || !dra->offer.by_claims(one); },
+       .claimed =
+           [&dra](const ResourceConfig& one) {
+             return dra ? dra->offer.claimed(one) : std::set<std::string>();
+           }},
       log);
   std::vector<Publisher*> publishers{&kubelet};
   if (dra) {

@@ -106,7 +106,8 @@ class Running {
                              .device_info_dir = folder.path("di"),
                              .run_dir = folder.path("run")},
                   .stream_patience = milliseconds{50},
-                  .serves = [this](const ResourceConfig& one) { return !offer_.by_claims(one); }},
+                  .serves = [this](const ResourceConfig& one) { return !offer_.by_claims(one); },
+                  .claimed = [this](const ResourceConfig& one) { return offer_.claimed(one); }},
                  log_),
         offer_({.offer = {},
                 .socket = socket,
@@ -227,6 +228,28 @@ TEST_CASE("a node that drains offers nothing, and kubelet has its devices when t
   agent.set(true, true, 0);
   CHECK(kubelet.wait_for("nvidia.com/hostdev", 1, kDeadline));
   CHECK(is_with_kubelet(kubelet));
+}
+
+TEST_CASE("while a node drains kubelet allocates no device that a pod has by a claim") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  FakeAgent agent(folder.path("agent.sock"));
+  agent.set(true, true, 0);
+  const ClaimRecord record{.claim = {"default", "nics", "uid-1"},
+                           .pod = {"p", "pod-uid"},
+                           .node_pool = "node",
+                           .requests = {{"nic", {{"0000-03-02-1", "nvidia.com/hostdev", "0000:03:02.1"}}}}};
+  REQUIRE(write_claim(folder.path("run"), record));
+  const Running daemon(folder, folder.path("agent.sock"), true);
+  REQUIRE(is_with_kubelet(kubelet));
+  const auto health = [&] {
+    const auto node = kubelet.node();
+    const auto resource = node.find("nvidia.com/hostdev");
+    return resource == node.end() || resource->second.devices.empty() ? std::string()
+                                                                      : resource->second.devices[0].health;
+  };
+  CHECK(eventually([&] { return health() == "Unhealthy"; }));
+  CHECK_FALSE(kubelet.wait_for("nvidia.com/hostdev", 1, milliseconds{300}));
 }
 
 }  // namespace vfrail::test

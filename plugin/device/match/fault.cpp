@@ -20,6 +20,8 @@ const char* name_of(FaultCode code) {
       return "devlink_error";
     case FaultCode::provisioning:
       return "provisioning";
+    case FaultCode::claimed:
+      return "claimed";
     case FaultCode::gone:
       return "gone";
     case FaultCode::not_selected:
@@ -46,6 +48,8 @@ ErrorId id_of(FaultCode code) {
       return ErrorId::devlink_error;
     case FaultCode::provisioning:
       return ErrorId::provision_pending;
+    case FaultCode::claimed:
+      return ErrorId::device_in_use;
     case FaultCode::gone:
       return ErrorId::device_gone;
     case FaultCode::not_selected:

@@ -19,6 +19,7 @@ enum class FaultCode : uint8_t {
   guid_unset,     // an InfiniBand VF without a GUID
   devlink_error,  // a devlink health reporter is in state "error"
   provisioning,   // `vfrail provision` has not done with its PF, or is to remove its VFs
+  claimed,        // for kubelet's device plugin: a pod has it by a ResourceClaim
   gone,           // a container has it, and it has vanished from the node
   not_selected,   // a container has it, and not of the resource that the configuration gives it to
 };

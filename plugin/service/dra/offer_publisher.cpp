@@ -62,6 +62,18 @@ bool OfferPublisher::by_claims(const ResourceConfig& resource) const {
   return shared_.by_claims(resource);
 }
 
+std::set<std::string> OfferPublisher::claimed(const ResourceConfig& resource) const {
+  std::set<std::string> out;
+  for (const ClaimRecord& claim : claims_) {
+    for (const ClaimRecord::Request& request : claim.requests) {
+      for (const ClaimRecord::Device& one : request.devices) {
+        if (one.resource == resource.resource() && one.step == 0) out.insert(one.unit);
+      }
+    }
+  }
+  return out;
+}
+
 void OfferPublisher::send() {
   resources_.clear();
   if (options_.drain) return link_.put({}, {});

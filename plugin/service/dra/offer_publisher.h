@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ class OfferPublisher final : public Publisher {
   // Whether pods get the resource by claims. While it drains until the slices are empty: then kubelet's
   // device plugin has all resources again.
   bool by_claims(const ResourceConfig& resource) const;
+  // Units that pods have by claims, each alone, as far as kubelet's last answer shows.
+  std::set<std::string> claimed(const ResourceConfig& resource) const;
   // The name of this node's pool; empty: vfrail-kube has not answered yet. On any thread.
   std::string node_pool() const { return link_.state().node; }
 

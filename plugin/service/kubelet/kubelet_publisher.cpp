@@ -8,10 +8,21 @@ namespace vfrail::plugin {
 
 namespace {
 
-std::vector<std::string> names_of(const std::vector<PublishedPool>& pools) {
-  std::vector<std::string> out;
-  for (const PublishedPool& pool : pools) out.push_back(pool->resource());
-  return out;
+// Kubelet would allocate them once more: the pods that have them are not the device plugin's.
+PublishedPool without(const PublishedPool& pool, const std::set<std::string>& claimed) {
+  std::set<std::string> devices;
+  for (const std::string& id : claimed) {
+    const Unit* unit = pool.find_unit(id);
+    if (unit == nullptr) continue;
+    for (const PoolDevice* device : unit->devices) devices.insert(device->id());
+  }
+  if (devices.empty()) return pool;
+  Pool out = *pool;
+  for (PoolDevice& device : out.devices) {
+    if (device.fault.empty() && devices.contains(device.id()))
+      device.fault = {FaultCode::claimed, "a pod has it by a ResourceClaim, until that pod ends"};
+  }
+  return PublishedPool(std::move(out));
 }
 
 }  // namespace
@@ -102,23 +113,35 @@ bool KubeletPublisher::follow(const std::vector<PublishedPool>& pools, Time now)
   take_registrations(now);
   if (!options_.serves) return resources_.follow(pools, now);
   pools_ = pools;
-  const std::vector<PublishedPool> present = served();
-  served_ = names_of(present);
-  return resources_.follow(present, now);
+  served_ = ways();
+  return resources_.follow(served(), now);
 }
 
 std::vector<PublishedPool> KubeletPublisher::served() const {
   std::vector<PublishedPool> out;
   for (const PublishedPool& pool : pools_) {
-    if (options_.serves(pool->config)) out.push_back(pool);
+    if (!options_.serves(pool->config)) continue;
+    out.push_back(options_.claimed ? without(pool, options_.claimed(pool->config)) : pool);
+  }
+  return out;
+}
+
+// What served() depends on beside the pools: the resources, and what of them is claimed.
+std::vector<std::string> KubeletPublisher::ways() const {
+  std::vector<std::string> out;
+  for (const PublishedPool& pool : pools_) {
+    if (!options_.serves(pool->config)) continue;
+    out.push_back(pool->resource());
+    if (!options_.claimed) continue;
+    for (const std::string& unit : options_.claimed(pool->config)) out.push_back(unit);
   }
   return out;
 }
 
 Publisher::Time KubeletPublisher::run_due(Time now) {
   take_registrations(now);
-  // A shared pool goes another way: kubelet gives none of it any more, or again.
-  if (options_.serves && !pools_.empty() && names_of(served()) != served_)
+  // A pool goes another way, or a claim has begun or ended.
+  if (options_.serves && !pools_.empty() && ways() != served_)
     follow(std::vector<PublishedPool>(pools_), now);
   const Time next = resources_.run_due(now);
   const auto overdue_at = asking_ ? asking_->cancel_overdue(now) : std::nullopt;

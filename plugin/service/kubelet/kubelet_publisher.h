@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class KubeletPublisher final : public Publisher {
     std::chrono::milliseconds return_patience{10'000};
     // The resources that kubelet is to get, which may change; empty: all.
     std::function<bool(const ResourceConfig&)> serves = {};
+    // With `serves`: units of these that pods have by claims, of which kubelet's device plugin knows nothing.
+    std::function<std::set<std::string>(const ResourceConfig&)> claimed = {};
   };
 
   KubeletPublisher(Options options, Log& log);
@@ -48,6 +51,7 @@ class KubeletPublisher final : public Publisher {
 
   void take_registrations(Time now);
   std::vector<PublishedPool> served() const;
+  std::vector<std::string> ways() const;
 
   const GrpcLibrary grpc_;
   const Options options_;
@@ -55,7 +59,7 @@ class KubeletPublisher final : public Publisher {
   const std::shared_ptr<Mailbox> mailbox_;
   Resources resources_;
   std::vector<PublishedPool> pools_;
-  std::vector<std::string> served_;  // resources
+  std::vector<std::string> served_;  // ways() of then
   std::optional<FolderWatch> watch_;
   std::unique_ptr<PodResourcesCall> asking_;
   Time asked_at_{};  // when that request was sent
