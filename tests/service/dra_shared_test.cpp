@@ -113,6 +113,7 @@ class Running {
                 .socket = socket,
                 .run_dir = folder.path("run"),
                 .drain = drain,
+                .claims_interval = milliseconds{20},
                 .repeat = milliseconds{20},
                 .ask_interval = milliseconds{50}},
                shared_, log_),
@@ -250,6 +251,8 @@ TEST_CASE("while a node drains kubelet allocates no device that a pod has by a c
   };
   CHECK(eventually([&] { return health() == "Unhealthy"; }));
   CHECK_FALSE(kubelet.wait_for("nvidia.com/hostdev", 1, milliseconds{300}));
+  REQUIRE(remove_claim(folder.path("run"), "uid-1"));
+  CHECK(kubelet.wait_for("nvidia.com/hostdev", 1, kDeadline));
 }
 
 }  // namespace vfrail::test

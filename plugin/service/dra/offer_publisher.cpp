@@ -31,7 +31,20 @@ Publisher::Time OfferPublisher::run_due(Time now) {
     if (move_shared(nullptr)) return now;
   }
   write_state();
-  return shared_.is_waiting() ? ask_at_ : Time::max();
+  // The publisher for kubelet has had its turn.
+  if (notice_ended_claims(now)) return now;
+  const Time next = shared_.is_waiting() ? ask_at_ : Time::max();
+  return options_.drain && !claims_.empty() ? std::min(next, claims_at_) : next;
+}
+
+// kubelet asks for the release of a claim after its device is back in the host, so that no event of the
+// device says it. True: one has ended.
+bool OfferPublisher::notice_ended_claims(Time now) {
+  if (!options_.drain || claims_.empty() || now < claims_at_) return false;
+  claims_at_ = now + options_.claims_interval;
+  const size_t before = claims_.size();
+  read_claims();
+  return claims_.size() != before;
 }
 
 bool OfferPublisher::needs_in_use(Time now) {

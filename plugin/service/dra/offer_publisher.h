@@ -27,6 +27,8 @@ class OfferPublisher final : public Publisher {
     std::string run_dir;        // with the records of claims
     std::string instance = {};  // uid of the pod that this runs in; empty: the only one on the node
     bool drain = false;         // nothing is offered any more
+    // While it drains: how often the end of claims is noticed, whose devices kubelet has then.
+    std::chrono::milliseconds claims_interval{5'000};
     SysRoot sys{"/"};
     // How often the agent is given the offer even if nothing has changed.
     std::chrono::milliseconds repeat{10'000};
@@ -72,6 +74,7 @@ class OfferPublisher final : public Publisher {
   // True: one has moved.
   bool move_shared(const DevicesInUse* held);
   void read_claims();
+  bool notice_ended_claims(Time now);
   void send();
   void write_state();
 
@@ -84,6 +87,7 @@ class OfferPublisher final : public Publisher {
   bool knows_held_ = false;
   std::vector<ClaimRecord> claims_;
   Sharing sharing_ = Sharing::unknown;  // by which was decided last
+  Time claims_at_{};                    // when they are read again, while it drains
   Time ask_at_{};                       // while a shared pool waits for the end of pods
   KnownNames names_;
   PortsByFunction ports_;
