@@ -97,7 +97,7 @@ void Watch::report(const ProvisionReport& report, size_t pf) {
   if (!progress.text.empty()) fields.push_back({"reason", progress.text});
   if (!fine) fields.push_back({"id", id_text(id_of(progress.state))});
   log_.write(fine ? LogLevel::info : LogLevel::warning,
-             fine ? "the PF has its VFs" : "the PF does not have the VFs that are wanted", fields);
+             fine ? "VFs are configured" : "VFs are not configured", fields);
 }
 
 // Whether an event is about PCI functions or the configuration. The interfaces of pods are neither.

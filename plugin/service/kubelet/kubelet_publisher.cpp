@@ -20,7 +20,7 @@ PublishedPool without(const PublishedPool& pool, const std::set<std::string>& cl
   Pool out = *pool;
   for (PoolDevice& device : out.devices) {
     if (device.fault.empty() && devices.contains(device.id()))
-      device.fault = {FaultCode::claimed, "a pod has it by a ResourceClaim, until that pod ends"};
+      device.fault = {FaultCode::claimed, "allocated to a pod by a ResourceClaim, until that pod ends"};
   }
   return PublishedPool(std::move(out));
 }

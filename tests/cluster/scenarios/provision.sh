@@ -3,7 +3,7 @@
 list_never_below 0
 stays_here+='|^/run/vfrail/provision/'      # how far it is, until the next boot
 # The VFs that the pods of before had are gone, and the driver's refusals are this scenario's.
-explained_here='^pods/kube-system_vfrail-.* warning (devices are unhealthy .*code=(gone|provisioning)|configuration|the PF does not have the VFs)'
+explained_here='^pods/kube-system_vfrail-.* warning (devices are unhealthy .*code=(gone|provisioning)|configuration|VFs are not configured)'
 explained_here+='|^pods/kube-system_vfrail-.* warning .*VF-PROVISION-'
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 num_vfs() { on_node "cat \$pci/$1/sriov_numvfs"; }
@@ -30,7 +30,7 @@ check 'the configuration wants VFs' with_count $VFS
 check 'they are made' eventually is $VFS num_vfs 0000:21:00.0
 check 'and advertised' eventually is $DEVICES devices_with_rdma
 check 'the pod runs, without a hand' eventually running one
-check 'the log says so' has 'the PF has its VFs pf=0000:21:00.0' provision_log
+check 'the log says so' has 'VFs are configured pf=0000:21:00.0' provision_log
 device=$(in_use) used=0000:21:00.0 other=0000:41:00.0
 [[ $device == 0000:21:* ]] || { used=0000:41:00.0; other=0000:21:00.0; }
 
