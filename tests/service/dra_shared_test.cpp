@@ -50,11 +50,9 @@ class FakeAgent {
               R"(,"reason":"","node":"node-1","slices":1,"sharing":)" + (sharing ? "true" : "false") +
               R"(,"devices":)" + std::to_string(devices) + "}";
   }
-  // Whether the last offer has the device.
-  bool has(const std::string& device) const {
-    const std::lock_guard lock(mutex_);
-    return body_.find('"' + device + '"') != std::string::npos;
-  }
+  // Whether the last offer has the device; any has had it.
+  bool has(const std::string& device) const { return is_in(device, body_); }
+  bool has_had(const std::string& device) const { return is_in(device, bodies_); }
 
  private:
   void run() {
@@ -67,10 +65,15 @@ class FakeAgent {
         request.append(part, static_cast<size_t>(got));
       const std::lock_guard lock(mutex_);
       body_ = request.substr(std::min(request.size(), request.find("\r\n\r\n")));
+      bodies_ += body_;
       const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(answer_.size()) +
                                  "\r\nConnection: close\r\n\r\n" + answer_;
       (void)!::write(client.get(), answer.data(), answer.size());
     }
+  }
+  bool is_in(const std::string& device, const std::string& text) const {
+    const std::lock_guard lock(mutex_);
+    return text.find('"' + device + '"') != std::string::npos;
   }
   static bool is_whole(const std::string& request) {
     const size_t end = request.find("\r\n\r\n");
@@ -83,21 +86,25 @@ class FakeAgent {
   mutable std::mutex mutex_;
   std::string answer_ = R"({"published":false,"reason":"the API server is away","node":"node-1"})";
   std::string body_;
+  std::string bodies_;  // of all requests
   std::thread thread_;
 };
 
-// A VF of nvidia.com/hostdev, and rdma/hca with ten shares.
-std::vector<Pool> pools() {
+// A VF of nvidia.com/hostdev and rdma/hca with ten shares.
+std::vector<Pool> pools(bool in_pod) {
   Pool shared = make_pool({"0000:21:10.0"}, "hca");
   shared.config.prefix = "rdma";
   shared.config.unit = UnitKind::shared;
   shared.config.units = 10;
-  return {make_pool({"0000:03:02.1"}), shared};
+  Pool vfs = make_pool({"0000:03:02.1"});
+  if (in_pod)
+    vfs.devices.at(0).facts.driver = Driver("igbvf");  // which has an interface, but not in the host
+  return {vfs, shared};
 }
 
 class Running {
  public:
-  Running(const TempDir& folder, const std::string& socket, bool drain = false)
+  Running(const TempDir& folder, const std::string& socket, bool drain = false, bool in_pod = false)
       : config_(any_config(folder.path("config.json"))),
         shared_(folder.path("run"), log_),
         kubelet_({.kubelet_root = folder.path(),
@@ -121,9 +128,9 @@ class Running {
                  .rescan_interval = std::chrono::hours{1},
                  .cni_state_dir = folder.path("cni"),
                  .read_pools =
-                     [](const Config&, const Changed&) {
+                     [in_pod](const Config&, const Changed&) {
                        Pools out;
-                       out.pools = pools();
+                       out.pools = pools(in_pod);
                        return Result<Pools>(std::move(out));
                      },
                  .config = config_},
@@ -192,6 +199,22 @@ TEST_CASE("a shared pool moves from kubelet to claims when the API server is kno
   agent.set(true, false);
   CHECK(is_with_kubelet(kubelet));
   CHECK(eventually([&] { return !agent.has("rdma-hca-shared"); }));
+}
+
+TEST_CASE(
+    "from the first offer on a device that a pod has by the device plugin is in none until that pod ends") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  FakeAgent agent(folder.path("agent.sock"));
+  agent.set(true, true);
+  DevicesInUse held;
+  held.resources["nvidia.com/hostdev"]["0000:03:02.1"] = {"default", "old", "app"};
+  kubelet.pod_resources().set(held);
+  const Running daemon(folder, folder.path("agent.sock"), false, true);
+  REQUIRE(eventually([&] { return agent.has("rdma-hca-shared"); }));
+  CHECK_FALSE(agent.has_had("0000-03-02-1"));
+  kubelet.pod_resources().set(DevicesInUse());
+  CHECK(eventually([&] { return agent.has("0000-03-02-1"); }));
 }
 
 TEST_CASE("where the API server does not keep shared devices their pool stays with kubelet") {

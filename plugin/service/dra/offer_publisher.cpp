@@ -33,7 +33,7 @@ Publisher::Time OfferPublisher::run_due(Time now) {
   write_state();
   // The publisher for kubelet has had its turn.
   if (notice_ended_claims(now)) return now;
-  const Time next = shared_.is_waiting() ? ask_at_ : Time::max();
+  const Time next = waits_for_pods() ? ask_at_ : Time::max();
   return options_.drain && !claims_.empty() ? std::min(next, claims_at_) : next;
 }
 
@@ -47,8 +47,15 @@ bool OfferPublisher::notice_ended_claims(Time now) {
   return claims_.size() != before;
 }
 
+// Of such a pod's end no list for kubelet says anything, because it has none of these devices.
+bool OfferPublisher::waits_for_pods() const {
+  return shared_.is_waiting() || std::any_of(pools_.begin(), pools_.end(), [this](const PublishedPool& pool) {
+           return shared_.by_claims(pool->config) && held_.resources.contains(pool->resource());
+         });
+}
+
 bool OfferPublisher::needs_in_use(Time now) {
-  if (!shared_.is_waiting() || now < ask_at_) return false;
+  if (!waits_for_pods() || now < ask_at_) return false;
   ask_at_ = now + options_.ask_interval;
   return true;
 }
@@ -149,14 +156,10 @@ void OfferPublisher::read_claims() {
 }
 
 void OfferPublisher::complete(DevicesInUse& in_use) {
-  DevicesInUse held;
-  for (const PublishedPool& pool : pools_) {
-    const auto at = in_use.resources.find(pool->resource());
-    if (at != in_use.resources.end()) held.resources.insert(*at);
-  }
   const bool is_first = !std::exchange(knows_held_, true);
-  const bool changed = is_first || held.resources != held_.resources;
-  held_ = std::move(held);
+  const bool changed = is_first || in_use.resources != held_.resources;
+  // Whole, because at the start kubelet answers before the pools are read.
+  held_ = in_use;
   read_claims();
   resolve_claims(claims_, in_use);
   move_shared(&held_);

@@ -32,7 +32,7 @@ class OfferPublisher final : public Publisher {
     SysRoot sys{"/"};
     // How often the agent is given the offer even if nothing has changed.
     std::chrono::milliseconds repeat{10'000};
-    // How often kubelet is asked whether the pods have ended for which a shared pool waits.
+    // How often kubelet is asked whether the pods have ended whose devices it gave them by its device plugin.
     std::chrono::milliseconds ask_interval{15'000};
   };
 
@@ -69,6 +69,8 @@ class OfferPublisher final : public Publisher {
 
  private:
   Sharing sharing() const;
+  // Whether pods of the device plugin have what is to be offered.
+  bool waits_for_pods() const;
   // `held` is null where kubelet's last answer is too old to move a pool by: a pod may have got a share
   // since.
   // True: one has moved.
@@ -83,12 +85,12 @@ class OfferPublisher final : public Publisher {
   OfferLink link_;
   Log& log_;
   std::vector<PublishedPool> pools_;  // all
-  DevicesInUse held_;                 // by the device plugin
+  DevicesInUse held_;                 // by device plugins, of this program and of others
   bool knows_held_ = false;
   std::vector<ClaimRecord> claims_;
   Sharing sharing_ = Sharing::unknown;  // by which was decided last
   Time claims_at_{};                    // when they are read again, while it drains
-  Time ask_at_{};                       // while a shared pool waits for the end of pods
+  Time ask_at_{};                       // while pods of the device plugin have what is to be offered
   KnownNames names_;
   PortsByFunction ports_;
   std::vector<std::string> resources_;  // of the last offer

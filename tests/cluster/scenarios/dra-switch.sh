@@ -17,6 +17,7 @@ check 'vfrail is installed with DRA' dra_installed
 check 'the device plugin has none any more' eventually no_plugin
 check 'a claim can get each device but the one in use' eventually is $((DEVICES - 1)) published
 check 'devices were never offered both ways' is '' both_at_once
+check 'the device in use was never published' lacks " $DEVICES\$" cat "$work/of-slices"
 check 'the slices have begun' has ' [1-9]' cat "$work/of-slices"
 check 'the pod runs' running plugin
 check 'with what it had' is "$of_plugin" had plugin
