@@ -7,6 +7,14 @@
 
 namespace vfrail::plugin {
 
+namespace {
+
+// In a row, 15 s with the default waits: before that nobody need know. vfrail-kube starts beside this
+// process.
+constexpr size_t kFailures = 5;
+
+}  // namespace
+
 void StatusWriter::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
@@ -61,13 +69,14 @@ std::chrono::milliseconds StatusWriter::write(const std::string& uid, const Clai
     if (at != entries_.end()) at->second.written = status.devices;
     if (done) complaint_.clear();
     back_off_ = {};
+    failures_ = 0;
     return options_.interval;
   }
-  if (complaint_ != done.error().text)
-    log_.warning(
-        "the status of a claim cannot be written, trying again",
-        {{"claim", status.claim.text()}, {"reason", done.error().text}, {"id", done.error().id_text()}});
-  complaint_ = done.error().text;
+  if (++failures_ >= kFailures && complaint_ != done.error().text) {
+    complaint_ = done.error().text;
+    log_.warning("the status of a claim cannot be written, trying again",
+                 {{"claim", status.claim.text()}, {"reason", complaint_}, {"id", done.error().id_text()}});
+  }
   back_off_ = std::min(std::max(options_.retry, back_off_ * 2), options_.retry_most);
   return back_off_;
 }

@@ -61,6 +61,7 @@ class StatusWriter {
   bool is_first_ = true;
   std::string complaint_;                 // the thread's
   std::chrono::milliseconds back_off_{};  // the thread's
+  size_t failures_ = 0;                   // in a row; the thread's
   std::jthread thread_;
 };
 

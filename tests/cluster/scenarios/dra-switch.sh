@@ -38,6 +38,7 @@ check 'one pod stays' eventually is pod/d1 kubectl get pods -l app=test -o name
 check 'the devices of the others are in the host' eventually is 1 how_many_allocated
 of_dra=$(had d1)
 watch_both
+explained_here='warning devices are unhealthy .* code=claimed '
 check 'vfrail drains DRA' dra_installed --set dra.drain=true
 check 'no slice has a device' eventually is 0 in_slices
 check 'the plugin has each device but the one in use' eventually is $((DEVICES - 1)) allocatable

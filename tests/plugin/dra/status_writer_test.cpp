@@ -24,13 +24,15 @@ class FakeApi final : public ApiAgent {
   Result<> set_status(const ClaimName& name, const Json& devices) override {
     const std::lock_guard lock(mutex_);
     ++calls_;
-    if (failure_) return *failure_;
+    if (failure_ && calls_ <= last_failure_) return *failure_;
     written_.push_back(name.uid + " " + devices.text());
     return {};
   }
-  void fail_with(std::optional<Error> failure) {
+  // So many times from the first call on.
+  void fail_with(std::optional<Error> failure, int times = 1'000'000) {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(failure);
+    last_failure_ = times;
   }
   std::vector<std::string> written() const {
     const std::lock_guard lock(mutex_);
@@ -46,6 +48,7 @@ class FakeApi final : public ApiAgent {
   std::vector<std::string> written_;
   std::optional<Error> failure_;
   int calls_ = 0;
+  int last_failure_ = 0;
 };
 
 bool eventually(const std::function<bool()>& wanted) {
@@ -105,11 +108,19 @@ TEST_CASE(
   CHECK(node.eventually_written({"old []", "new [1]", "new []", "again [2]"}));
 }
 
+TEST_CASE("while vfrail-kube starts a status waits, and nothing is logged") {
+  WrittenNode node;
+  node.api.fail_with(Error{Errc::busy, 0, "vfrail-kube is not reached"}, 4);
+  node.put({{"a", "[1]"}});
+  REQUIRE(node.eventually_written({"a [1]"}));
+  CHECK(node.log_text().empty());
+}
+
 TEST_CASE("a status that cannot be written is tried again, and logged once") {
   WrittenNode node;
   node.api.fail_with(Error{Errc::busy, 0, "the API server is away"});
   node.put({{"a", "[1]"}});
-  REQUIRE(eventually([&] { return node.api.calls() > 3; }));
+  REQUIRE(eventually([&] { return node.api.calls() > 6; }));
   node.put({{"a", "[2]"}});  // of several states the last is written
   node.api.fail_with({});
   REQUIRE(node.eventually_written({"a [2]"}));
