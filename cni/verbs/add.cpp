@@ -17,6 +17,7 @@
 #include "cni/verbs/attachment.h"
 #include "cni/verbs/chained.h"
 #include "cni/verbs/child.h"
+#include "cni/verbs/claimed.h"
 #include "cni/verbs/in_pod.h"
 #include "cni/verbs/orphan.h"
 #include "cni/verbs/read_state.h"
@@ -345,6 +346,7 @@ Result<AddResult> attach(const Request& request, const NetConf& conf, Chained ch
   record_in_pod({request, conf.entry.prev_result, chained, attached.link, out.assignment, attached.in_pod},
                 pod, world, attached.record);
   describe_to_pod(attached.record, world);
+  describe_to_claims(request, attached.record, world);
   return chained == Chained::rdma ? pass_on(conf.entry) : out;
 }
 

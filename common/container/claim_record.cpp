@@ -56,6 +56,8 @@ Json format_claim(const ClaimRecord& record) {
   Json out = Json::object();
   if (record.for_extended_resource) out.set("extended_resource", true);
   if (record.is_chained) out.set("chained", true);
+  if (!record.driver.empty()) out.set("driver", record.driver);
+  if (!record.pod_claim.empty()) out.set("pod_claim", record.pod_claim);
   return out.set("schema", kClaimSchema)
       .set("namespace", record.claim.name_space)
       .set("name", record.claim.name)
@@ -135,6 +137,8 @@ Result<ClaimRecord> parse_claim_record(const std::string& uid, std::string_view 
   out.node_pool = TRY(needed(reader, "pool"));
   out.for_extended_resource = TRY(reader.boolean("extended_resource")).value_or(false);
   out.is_chained = TRY(reader.boolean("chained")).value_or(false);
+  out.driver = TRY(reader.text("driver")).value_or("");
+  out.pod_claim = TRY(reader.text("pod_claim")).value_or("");
   const Json::Object* pod = TRY(reader.object("pod"));
   if (pod == nullptr) return reader.error("pod", "missing");
   ObjectReader of_pod(*pod, "pod");

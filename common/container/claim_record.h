@@ -43,6 +43,8 @@ struct ClaimRecord {
   ClaimName claim;
   ClaimingPod pod;
   std::string node_pool;
+  std::string driver = {};     // "vfrail.io"; empty: an older version has prepared it
+  std::string pod_claim = {};  // how the pod calls it; empty: not made of a template for a pod
   std::vector<Request> requests;
   bool for_extended_resource = false;
   // vfrail-cni attaches the devices behind the node's primary network, and nobody may go without.

@@ -157,19 +157,31 @@ Result<> check_uid(ObjectReader& top, const ClaimName& name) {
 constexpr std::string_view kOfTemplate = "resource.kubernetes.io/pod-claim-name";
 constexpr std::string_view kOfExtendedResource = "resource.kubernetes.io/extended-resource-claim";
 
-Result<bool> has_annotation(ObjectReader& top, std::string_view name) {
+Result<const Json*> find_annotation(ObjectReader& top, std::string_view name) {
   const Json::Object* metadata = TRY(top.object("metadata"));
-  if (metadata == nullptr) return false;
+  if (metadata == nullptr) return nullptr;
   ObjectReader reader(*metadata, "metadata");
   const Json::Object* all = TRY(reader.object("annotations"));
-  return all != nullptr &&
-         std::any_of(all->begin(), all->end(), [&](const auto& one) { return one.first == name; });
+  for (size_t i = 0; all != nullptr && i < all->size(); ++i) {
+    if ((*all)[i].first == name) return &(*all)[i].second;
+  }
+  return nullptr;
+}
+
+// It becomes a folder in the container, and anybody who may make a claim may write the annotation.
+Result<std::string> read_pod_claim(ObjectReader& top) {
+  const Json* value = TRY(find_annotation(top, kOfTemplate));
+  const std::string* name = value == nullptr ? nullptr : value->as_text();
+  const bool good = name != nullptr && name->size() <= 63 &&
+                    name->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+  return good ? *name : std::string();
 }
 
 // Multus finds the claims that Kubernetes makes for a pod, by its status, and not those that the pod names
 // itself: such a pod would run without its device.
 Result<> check_resolvable(ObjectReader& top) {
-  if (TRY(has_annotation(top, kOfTemplate)) || TRY(has_annotation(top, kOfExtendedResource))) return {};
+  if (TRY(find_annotation(top, kOfTemplate)) != nullptr) return {};
+  if (TRY(find_annotation(top, kOfExtendedResource)) != nullptr) return {};
   return Error{
       Errc::unsupported, 0,
       "the pod refers to the claim directly (resourceClaimName), and Multus resolves only claims that are "
@@ -194,7 +206,12 @@ Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimRea
                  "the claim is not allocated: the scheduler has not run for its pod; do not set nodeName in "
                  "the pod, or wait"};
   ObjectReader allocated(*allocation, kAllocation);
-  Claim out{.name = name, .pod = {}, .node_pool = ours.node_pool, .requests = {}};
+  Claim out{.name = name,
+            .pod = {},
+            .node_pool = ours.node_pool,
+            .driver = ours.driver,
+            .pod_claim = {},
+            .requests = {}};
   const Json::Object* devices_object = TRY(allocated.object("devices"));
   if (devices_object == nullptr) return out;
   ObjectReader devices(*devices_object, allocated.path("devices"));
@@ -206,7 +223,8 @@ Result<Claim> read_parts(const Json& json, const ClaimName& name, const ClaimRea
   const bool shared = is_shared(out.requests);
   out.is_chained = ours.chained && !shared;
   if (!shared && !ours.chained) TRY(check_resolvable(top));
-  out.for_extended_resource = TRY(has_annotation(top, kOfExtendedResource));
+  out.for_extended_resource = TRY(find_annotation(top, kOfExtendedResource)) != nullptr;
+  out.pod_claim = TRY(read_pod_claim(top));
   out.pod = TRY(read_pod(status, shared));
   TRY(check_configs(devices, ours, out.requests));
   return out;

@@ -24,6 +24,8 @@ struct Claim {
   ClaimName name;
   ClaimingPod pod;  // empty without requests
   std::string node_pool;
+  std::string driver = {};               // ours
+  std::string pod_claim = {};            // how the pod calls it; empty: not made of a template for a pod
   std::vector<ClaimedRequest> requests;  // in the order of their first device; empty: nothing of it is ours
   // Made by the scheduler for resources in the limits of the pod's containers, a request for each of them.
   bool for_extended_resource = false;

@@ -1,6 +1,7 @@
 #include "plugin/dra/claim_status.h"
 
 #include "common/container/allocated_unit.h"
+#include "common/container/device_metadata.h"
 #include "common/node/attachments.h"
 #include "common/rfc3339.h"
 #include "plugin/device/allocate/attached_devices.h"
@@ -17,9 +18,6 @@ namespace {
 
 using Time = std::chrono::system_clock::time_point;
 
-// Limits of NetworkDeviceData (api/resource/v1/types.go).
-constexpr size_t kMaxAddresses = 16;
-
 Json ready(const char* reason, const std::string& message, Time since) {
   return Json::object()
       .set("type", "Ready")
@@ -27,18 +25,6 @@ Json ready(const char* reason, const std::string& message, Time since) {
       .set("reason", reason)
       .set("message", message)
       .set("lastTransitionTime", rfc3339(since));
-}
-
-Json network_data(const Record& record) {
-  Json addresses = Json::array();
-  for (const IpAddress& address : record.in_pod->addresses) {
-    if (addresses.as_array()->size() < kMaxAddresses) addresses.push(address.cidr());
-  }
-  Json out = Json::object();
-  out.set("interfaceName", record.attachment.ifname.text());
-  if (!addresses.as_array()->empty()) out.set("ips", std::move(addresses));
-  if (!record.in_pod->mac.bytes.empty()) out.set("hardwareAddress", record.in_pod->mac.text());
-  return out;
 }
 
 // An ADD that is at work has not filled in what the pod got, and one of a pod of another name is not of this

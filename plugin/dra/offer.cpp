@@ -180,9 +180,13 @@ HostNames names_of(const DeviceFacts& function, const std::string& id, KnownName
   return known;
 }
 
+PortDetails port_of(const SliceDevice& device, const PortsByFunction& ports) {
+  const auto at = ports.find(port_of(device.unit->devices.front()->facts));
+  return at == ports.end() ? PortDetails() : at->second;
+}
+
 OfferedDevice offer_device(const Pool& pool, SliceDevice device, const OfferOptions& options,
                            const PortsByFunction& ports, KnownNames& names) {
-  const auto port = ports.find(port_of(device.unit->devices.front()->facts));
   const Unit& unit = *device.unit;
   const PoolDevice& first = *unit.devices.front();
   // Those of what the host keeps do not change.
@@ -190,8 +194,7 @@ OfferedDevice offer_device(const Pool& pool, SliceDevice device, const OfferOpti
   OfferedDevice out{device.name, pool.resource(), unit.id, {}};
   out.device.set("name", device.name);
   if (device.step != 0) out.device.set("allowMultipleAllocations", true);
-  out.device.set("attributes", attributes_of(pool, device, options, host,
-                                             port == ports.end() ? PortDetails() : port->second));
+  out.device.set("attributes", attributes_of(pool, device, options, host, port_of(device, ports)));
   if (device.step != 0) out.device.set("capacity", capacity_of(device));
   if (!unit.fault.empty()) out.device.set("taints", taints_of(unit));
   return out;
@@ -216,6 +219,17 @@ std::vector<OfferedDevice> make_offer(const std::vector<PublishedPool>& pools, c
   }
   std::erase_if(names, [&](const auto& one) { return !known.contains(one.first); });
   return out;
+}
+
+Json find_attributes(const PublishedPool& pool, const std::string& device, const OfferOptions& options,
+                     const PortsByFunction& ports) {
+  for (const SliceDevice& one : slice_devices(pool, options.lanes)) {
+    if (one.name != device) continue;
+    KnownNames names;
+    const PoolDevice& first = *one.unit->devices.front();
+    return attributes_of(*pool, one, options, names_of(first.facts, first.id(), names), port_of(one, ports));
+  }
+  return {};
 }
 
 }  // namespace vfrail::plugin

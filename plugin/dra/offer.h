@@ -49,4 +49,8 @@ std::vector<OfferedDevice> make_offer(const std::vector<PublishedPool>& pools, c
                                       const OfferOptions& options, KnownNames& names,
                                       const PortsByFunction& ports = {});
 
+// The attributes of one device of a pool, as make_offer() has them now. Null: the pool has none of that name.
+Json find_attributes(const PublishedPool& pool, const std::string& device, const OfferOptions& options,
+                     const PortsByFunction& ports);
+
 }  // namespace vfrail::plugin

@@ -34,7 +34,10 @@ bool is_same(const OfferLink::State& a, const OfferLink::State& b) {
 }  // namespace
 
 OfferLink::OfferLink(Options options, Log& log)
-    : options_(std::move(options)), log_(log), agent_(options_.socket) {}
+    : options_(std::move(options)),
+      log_(log),
+      agent_(options_.socket),
+      patient_until_(std::chrono::steady_clock::now() + options_.retry * kFailures) {}
 
 OfferLink::~OfferLink() {
   if (!thread_.joinable()) return;
@@ -95,13 +98,14 @@ void OfferLink::note(State now) {
   State before;
   {
     const std::lock_guard lock(mutex_);
-    if (now == state_) return;
     // Its container starts beside this one.
     if (failures_ > 0 && failures_ < kFailures && state_.node.empty()) return;
     before = std::exchange(state_, now);
   }
-  if (on_change_) on_change_();
-  if (is_same(before, now)) return;
+  if (before != now && on_change_) on_change_();
+  // Then that container has to reach the API server.
+  if (!now.published && !logged_.published && std::chrono::steady_clock::now() < patient_until_) return;
+  if (is_same(std::exchange(logged_, now), now)) return;
   if (now.published) {
     log_.info("devices are offered to the scheduler", {{"pool", now.node}});
   } else {

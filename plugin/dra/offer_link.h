@@ -66,6 +66,8 @@ class OfferLink {
   bool is_new_ = false;
   size_t failures_ = 0;  // one after another
   State state_;
+  State logged_;  // the thread's
+  const std::chrono::steady_clock::time_point patient_until_;
   std::function<void()> on_change_;
   std::jthread thread_;
 };

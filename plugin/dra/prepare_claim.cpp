@@ -1,5 +1,6 @@
 #include "plugin/dra/prepare_claim.h"
 
+#include "common/container/device_metadata.h"
 #include "common/errors/error_id.h"
 #include "common/files.h"
 #include "common/node/attachments.h"
@@ -8,6 +9,7 @@
 #include "plugin/device/allocate/cdi.h"
 #include "plugin/device/allocate/cdi_folder.h"
 #include "plugin/device/allocate/prepared_record.h"
+#include "plugin/dra/claim_metadata.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -63,6 +65,8 @@ Result<ClaimRecord> make_record(const Claim& claim, const OfferedUnits& offered)
   ClaimRecord out{.claim = claim.name,
                   .pod = claim.pod,
                   .node_pool = claim.node_pool,
+                  .driver = claim.driver,
+                  .pod_claim = claim.pod_claim,
                   .requests = {},
                   .for_extended_resource = claim.for_extended_resource,
                   .is_chained = claim.is_chained};
@@ -113,10 +117,15 @@ std::vector<std::string> devices_of(const ClaimRecord::Device& device, const Pre
 
 // What is about all devices of a request, and so in no device's spec. A pod with extended resources gets what
 // it gets of the device plugin, and nothing more.
-ContainerEdits edits_of_request(const ClaimRecord& record, size_t index, ContainerEdits edits) {
+ContainerEdits edits_of_request(const ClaimRecord& record, size_t index, ContainerEdits edits,
+                                const AllocatePlaces& places) {
   std::vector<std::string> devices;
   for (const std::string& id : edits.cdi_devices) devices.push_back(id.substr(id.find('=') + 1));
   edits.cdi_devices.clear();
+  if (has_metadata(record)) {
+    edits.mounts.push_back(
+        {metadata_path(places.run_dir, record, index), metadata_in_container(record, index), true});
+  }
   const auto& requested = record.requests[index].devices;
   const bool shared = !requested.empty() && !requested.front().share.empty();
   if (record.for_extended_resource || shared) return edits;
@@ -134,7 +143,7 @@ Result<> write_claim_specs(const ClaimRecord& record, const std::vector<Containe
                            const AllocatePlaces& places) {
   for (size_t i = 0; i < record.requests.size(); ++i) {
     CdiSpec spec = claim_spec(record.claim.uid, record.requests[i].name);
-    spec.edits = edits_of_request(record, i, edits.at(i));
+    spec.edits = edits_of_request(record, i, edits.at(i), places);
     if (spec.edits == ContainerEdits()) continue;
     if (record.is_chained) spec.edits.hooks.push_back(claim_hook(record.claim.uid, places.cni_dir));
     const auto there = read_cdi_spec(places.cdi_dir + "/" + spec.file_name());
@@ -159,14 +168,15 @@ bool is_spec_of(const std::string& cdi_id, const ClaimRecord::Device& device, co
 
 // A container gets all devices of a request, so each spec is named once.
 std::vector<PreparedDevice> answer_request(const ClaimRecord& record, size_t index,
-                                           const ContainerEdits& edits, const PreparedFiles& files) {
+                                           const ContainerEdits& edits, const PreparedFiles& files,
+                                           const AllocatePlaces& places) {
   const ClaimRecord::Request& request = record.requests[index];
+  const bool has_spec = edits_of_request(record, index, edits, places) != ContainerEdits();
   std::vector<PreparedDevice> out;
   std::set<std::string> named;
   for (const ClaimRecord::Device& device : request.devices) {
     PreparedDevice one{request.name, record.node_pool, device.device, {}, device.share};
-    if (out.empty() && edits_of_request(record, index, edits) != ContainerEdits())
-      one.cdi_ids.push_back(claim_cdi_id(record.claim.uid, request.name));
+    if (out.empty() && has_spec) one.cdi_ids.push_back(claim_cdi_id(record.claim.uid, request.name));
     for (const std::string& id : edits.cdi_devices) {
       if (is_spec_of(id, device, files) && named.insert(id).second) one.cdi_ids.push_back(id);
     }
@@ -175,10 +185,11 @@ std::vector<PreparedDevice> answer_request(const ClaimRecord& record, size_t ind
   return out;
 }
 
-std::vector<PreparedDevice> answer(const ClaimRecord& record, const PreparedRecord& prepared) {
+std::vector<PreparedDevice> answer(const ClaimRecord& record, const PreparedRecord& prepared,
+                                   const AllocatePlaces& places) {
   std::vector<PreparedDevice> out;
   for (size_t i = 0; i < record.requests.size(); ++i) {
-    auto more = answer_request(record, i, prepared.edits->at(i), prepared.files);
+    auto more = answer_request(record, i, prepared.edits->at(i), prepared.files, places);
     out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return out;
@@ -228,17 +239,17 @@ Result<> check_no_other(const ClaimRecord& record, const AllocatePlaces& places)
                ErrorId::device_in_use};
 }
 
-Result<std::vector<PreparedDevice>> prepare_new(const ClaimRecord& record,
-                                                const std::vector<PublishedPool>& pools,
+Result<std::vector<PreparedDevice>> prepare_new(const ClaimRecord& record, const OfferedUnits& offered,
                                                 const AllocatePlaces& places) {
   TRY(check_no_other(record, places));
-  const auto units = find_units(record, pools);
+  const auto units = find_units(record, offered.pools);
   if (!units)
     return Error{Errc::not_found, 0, "the devices of this node are just changing; try again",
                  ErrorId::not_advertised};
   const auto edits = TRY(prepare_for(record.claim.uid, *units, places));
+  TRY(describe_devices(record, offered.pools, offered.options, places));
   TRY(write_claim_specs(record, edits, places));
-  return answer(record, TRY(read_complete(record, places)));
+  return answer(record, TRY(read_complete(record, places)), places);
 }
 
 // Each step after the one before it: what is left can be tried again.
@@ -248,6 +259,7 @@ Result<> remove_all(const std::string& uid, const std::optional<ClaimRecord>& re
     for (const ClaimRecord::Request& request : record->requests)
       TRY(remove_file(spec_path(uid, request.name, places)));
   }
+  if (record) TRY(remove_metadata(places.run_dir, *record));
   TRY(release(uid, places));
   return remove_claim(places.run_dir, uid);
 }
@@ -297,7 +309,8 @@ Result<> check_files(const PreparedRecord& prepared, const ClaimRecord& record,
                      const AllocatePlaces& places) {
   std::vector<std::string> paths = prepared.files.paths;
   for (size_t i = 0; i < record.requests.size(); ++i) {
-    if (edits_of_request(record, i, prepared.edits->at(i)) != ContainerEdits())
+    if (has_metadata(record)) paths.push_back(metadata_path(places.run_dir, record, i));
+    if (edits_of_request(record, i, prepared.edits->at(i), places) != ContainerEdits())
       paths.push_back(spec_path(record.claim.uid, record.requests[i].name, places));
   }
   for (const std::string& path : paths) {
@@ -318,10 +331,10 @@ Result<std::vector<PreparedDevice>> prepare_claim(const Claim& claim, const Offe
   const std::string what = "prepare claim " + claim.name.text();
   TRY(check_cdi(places), what);
   if (const auto known = TRY(find_prepared_claim(claim.name.uid, places), what))
-    return prepare_again(*known, offered.pools, places);
+    return prepare_again(*known, offered, places);
   const ClaimRecord record = TRY(make_record(claim, offered), what);
   TRY(write_claim(places.run_dir, record), what);
-  auto out = prepare_new(record, offered.pools, places);
+  auto out = prepare_new(record, offered, places);
   if (out) return out;
   const auto removed = remove_all(claim.name.uid, record, places);
   return std::move(out.error()).in(what).and_also(removed ? "" : removed.error().text);
@@ -348,20 +361,20 @@ Result<std::optional<ClaimRecord>> find_prepared_claim(const std::string& uid, c
   return record;
 }
 
-Result<std::vector<PreparedDevice>> prepare_again(const ClaimRecord& record,
-                                                  const std::vector<PublishedPool>& pools,
+Result<std::vector<PreparedDevice>> prepare_again(const ClaimRecord& record, const OfferedUnits& offered,
                                                   const AllocatePlaces& places) {
   const std::string what = "prepare claim " + record.claim.text() + " again";
   TRY(check_cdi(places), what);
-  const auto units = find_units(record, pools);
+  const auto units = find_units(record, offered.pools);
   if (!units) {
     const PreparedRecord prepared = TRY(read_complete(record, places), what);
     TRY(check_files(prepared, record, places), what);
-    return answer(record, prepared);
+    return answer(record, prepared, places);
   }
   const auto edits = TRY(prepare_for(record.claim.uid, *units, places), what);
+  TRY(describe_devices(record, offered.pools, offered.options, places), what);
   TRY(write_claim_specs(record, edits, places), what);
-  return answer(record, TRY(read_complete(record, places), what));
+  return answer(record, TRY(read_complete(record, places), what), places);
 }
 
 Result<> unprepare_claim(const std::string& uid, const AllocatePlaces& places) {

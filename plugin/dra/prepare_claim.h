@@ -1,6 +1,7 @@
 // prepare_claim(): prepares the devices of a ResourceClaim and writes down what it did; unprepare_claim() is
 // the inverse. For each device there is the CDI spec of prepare_for(); what is about all devices of a request
-// (its environment) is in a CDI spec of the claim and request, so that no request overwrites another's.
+// (its environment, the file of its metadata) is in a CDI spec of the claim and request, so that no request
+// overwrites another's.
 // Touches nothing of another claim. Knows neither kubelet nor the API server.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include "plugin/device/allocate/prepare.h"
 #include "plugin/dra/claim.h"
 #include "plugin/dra/claim_spec.h"
+#include "plugin/dra/offer.h"
 
 #include <cstdint>
 #include <map>
@@ -27,6 +29,7 @@ struct OfferedUnit {
 struct OfferedUnits {
   std::vector<PublishedPool> pools;
   std::map<std::string, OfferedUnit> by_name;
+  OfferOptions options = {};  // by which their attributes are published
 };
 
 // An entry of the answer to kubelet.
@@ -52,8 +55,7 @@ Result<std::optional<ClaimRecord>> find_rival(const Claim& claim, const Allocate
 Result<std::optional<ClaimRecord>> find_prepared_claim(const std::string& uid, const AllocatePlaces& places);
 // The same answer again, and its CDI specs verified and written anew (prepare_for()). Where a device is not
 // offered any more the specs have to be there.
-Result<std::vector<PreparedDevice>> prepare_again(const ClaimRecord& record,
-                                                  const std::vector<PublishedPool>& pools,
+Result<std::vector<PreparedDevice>> prepare_again(const ClaimRecord& record, const OfferedUnits& offered,
                                                   const AllocatePlaces& places);
 // Removes what was prepared for the claim, the record last. Done if it never was. Errc::busy while a pod has
 // one of its devices: vfrail-cni has to return that before anybody else gets it.

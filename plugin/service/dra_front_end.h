@@ -30,6 +30,7 @@ struct DraFrontEnd {
                 .places = places,
                 .by_claims = [this](const ResourceConfig& one) { return offer.by_claims(one); },
                 .lanes = options.dra_lanes,
+                .for_dranet = options.dra_for_dranet,
                 .node_pool = [this] { return offer.node_pool(); },
                 .chained = options.dra_chained,
                 .counters = &counters},

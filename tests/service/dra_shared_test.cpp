@@ -1,5 +1,6 @@
 // A shared pool between kubelet's device plugin and claims: a daemon with both front ends, the tests'
 // kubelet, and an agent that answers as vfrail-kube does.
+#include "common/files.h"
 #include "plugin/service/daemon.h"
 #include "plugin/service/dra/offer_publisher.h"
 #include "plugin/service/kubelet/kubelet_publisher.h"
@@ -215,6 +216,40 @@ TEST_CASE(
   CHECK_FALSE(agent.has_had("0000-03-02-1"));
   kubelet.pod_resources().set(DevicesInUse());
   CHECK(eventually([&] { return agent.has("0000-03-02-1"); }));
+}
+
+TEST_CASE("that vfrail-kube has just started is not logged as a refusal, and a reason that lasts is") {
+  const TempDir folder;
+  FakeAgent agent(folder.path("agent.sock"));
+  Log log;
+  REQUIRE(log.open_file(folder.path("log")));
+  const auto logged = [&] { return **read_file(folder.path("log"), size_t{1} << 20); };
+  const auto says = [&](const char* text) { return logged().find(text) != std::string::npos; };
+  {
+    OfferLink starting(
+        {.socket = folder.path("agent.sock"), .driver = "vfrail.io", .retry = std::chrono::hours{1}}, log);
+    starting.start();
+    starting.put({kHca}, {});
+    REQUIRE(eventually([&] { return starting.state().reason == "the API server is away"; }));
+    CHECK(logged().empty());
+    agent.set(true, true);
+    starting.put({}, {});
+    REQUIRE(eventually([&] { return says("devices are offered to the scheduler"); }));
+    CHECK_FALSE(says("not offered"));
+    agent.set(false, false);  // it has been offered before
+    starting.put({kHca}, {});
+    CHECK(eventually([&] { return says("devices are not offered"); }));
+  }
+  REQUIRE(write_file(folder.path("log"), "", 0600, Durability::renamed));
+  REQUIRE(log.open_file(folder.path("log")));
+  OfferLink link({.socket = folder.path("agent.sock"),
+                  .driver = "vfrail.io",
+                  .repeat = milliseconds{1},
+                  .retry = milliseconds{1}},
+                 log);
+  link.start();
+  link.put({kHca}, {});
+  CHECK(eventually([&] { return says("devices are not offered"); }));
 }
 
 TEST_CASE("where the API server does not keep shared devices their pool stays with kubelet") {

@@ -72,7 +72,7 @@ Result<std::vector<PreparedDevice>> ClaimWork::answer(const ClaimName& name) {
   TRY(check_owner_name(name.uid));
   const FileLock held = TRY(lock(name.uid), "wait for claim " + name.text());
   if (const auto known = TRY(find_prepared_claim(name.uid, options_.places)))
-    return prepare_again(*known, offered()->pools, options_.places);
+    return prepare_again(*known, *offered(), options_.places);
   return prepare_new(name);
 }
 
@@ -147,7 +147,7 @@ void ClaimWork::rewrite(const std::string& uid) {
     const FileLock held = TRY(lock(uid));
     const auto known = TRY(find_prepared_claim(uid, options_.places));
     count_claims();
-    if (known) TRY(prepare_again(*known, offered()->pools, options_.places));
+    if (known) TRY(prepare_again(*known, *offered(), options_.places));
     return {};
   };
   if (const auto done = again(); !done)

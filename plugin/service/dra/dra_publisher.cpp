@@ -19,11 +19,12 @@ constexpr int kMostCalls = 512;
 
 // All devices, also one that is not offered now: a pod may have it. So does a claim that was allocated before
 // its shared pool returned to the device plugin.
-OfferedUnits find_offered(const std::vector<PublishedPool>& pools, uint32_t lanes) {
+OfferedUnits find_offered(const std::vector<PublishedPool>& pools, const OfferOptions& options) {
   OfferedUnits out;
+  out.options = options;
   for (const PublishedPool& pool : pools) {
     out.pools.push_back(pool);
-    for (const SliceDevice& device : slice_devices(pool, lanes))
+    for (const SliceDevice& device : slice_devices(pool, options.lanes))
       out.by_name.emplace(device.name, OfferedUnit{pool, device.unit->id, device.step});
   }
   return out;
@@ -112,7 +113,8 @@ void DraPublisher::read() {
 }
 
 bool DraPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
-  auto offered = std::make_shared<const OfferedUnits>(find_offered(pools, options_.lanes));
+  auto offered = std::make_shared<const OfferedUnits>(find_offered(
+      pools, {.driver = options_.driver, .for_dranet = options_.for_dranet, .lanes = options_.lanes}));
   pools_ = offered->pools;
   work_.publish(offered);
   if (!std::exchange(ready_, true)) {

@@ -31,7 +31,8 @@ class DraPublisher final : public Publisher {
     AllocatePlaces places;      // with the CDI folder, and with vfrail-cni's records
     // Which resources go by claims, which may change; empty: all.
     std::function<bool(const ResourceConfig&)> by_claims = {};
-    uint32_t lanes = 1;  // of a shared device, as OfferOptions has them
+    uint32_t lanes = 1;       // of a shared device, as OfferOptions has them
+    bool for_dranet = false;  // likewise
     // The name of this node's pool, as vfrail-kube has answered it; empty: not yet. Called on any thread.
     std::function<std::string()> node_pool;
     bool chained = false;  // as ClaimReader has it

@@ -56,6 +56,11 @@ template two-nics "$(nics 2)"
 pod_with_claim three hostdev resourceClaimTemplateName=one-nic
 works three
 check 'it has the variables of a device of the plugin' is "$by_plugin" variables three
+metadata() { in_pod three head -n 1 /var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/nic/nic/$driver-metadata.json; }
+check 'and finds its device in its metadata' is "$(results_of three | cut -d' ' -f2)" jq -r '.requests[0].devices[0].name' <(metadata)
+check 'with the attributes of its slice' has '"resource.kubernetes.io/pciBusID":{"string":"0000:' metadata
+check 'and with the interface and the address that it has' is "net1 $(network_status three | jq -r '.[] | select(.interface == "net1").ips[0]')" \
+    jq -r '.requests[0].devices[0].networkData | "\(.interfaceName) \(.ips[0] | split("/")[0])"' <(metadata)
 pod_with_claim four hostdev,hostdev resourceClaimTemplateName=two-nics
 works four net1 net2
 check 'one variable names both devices' is 2 bash -c 'sed -n "s/^PCIDEVICE_NVIDIA_COM_HOSTDEV=//p" <<< "$1" | tr , "\n" | sort -u | wc -l' - "$(in_pod four env)"

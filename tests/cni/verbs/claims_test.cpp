@@ -2,6 +2,8 @@
 #include "cni/verbs/rails.h"
 #include "common/container/allocated_unit.h"
 #include "common/container/claim_record.h"
+#include "common/container/device_metadata.h"
+#include "common/files.h"
 #include "tests/cni/fake_node.h"
 
 #include <catch2/catch.hpp>
@@ -27,8 +29,12 @@ struct ClaimsNode : TrainPod {
     const ClaimRecord record{.claim = {"team", name, "claim-" + name},
                              .pod = {"train-0", pod},
                              .node_pool = "node-1",
+                             .driver = "vfrail.io",
                              .requests = {{"nic", devices}}};
     REQUIRE(write_claim(dir.path("run"), record));
+    std::vector<DescribedDevice> described;
+    for (const ClaimRecord::Device& device : devices) described.push_back({device.device});
+    REQUIRE(write_metadata(dir.path("run"), record, 0, described));
   }
   void prepare_two() const {
     prepare("train-0-b", {{"0000-21-10-2", "rdma/b", kSecondVf}});
@@ -77,6 +83,10 @@ struct ClaimsNode : TrainPod {
     REQUIRE(link);
     return *link ? (*link)->parent_device : "";
   }
+  DeviceMetadata metadata(const std::string& claim) const {
+    const auto text = *read_file(dir.path("run/claims/metadata/claim-" + claim + "-0.json"), size_t{1} << 20);
+    return *parse_metadata(*text);
+  }
   std::string everything() const {
     std::string out = world.snapshot();
     for (const char* folder : {"state/attachments", "state/devices", "leases", "run/pods"}) {
@@ -93,6 +103,34 @@ struct ClaimsNode : TrainPod {
 size_t count_of(const Json& result, const char* key) { return result.find(key)->as_array()->size(); }
 
 }  // namespace
+
+TEST_CASE(
+    "each device's interface and addresses are in its claim's metadata before the container is created") {
+  ClaimsNode node;
+  node.prepare_two();
+  node.prepare("other", {{"x", "rdma/a", "0000:21:1f.7"}}, "uid-1");
+  REQUIRE(node.add());
+  for (const auto& [claim, ifname] : {std::pair("train-0-a", "net1"), std::pair("train-0-b", "net2")}) {
+    const DeviceMetadata metadata = node.metadata(claim);
+    REQUIRE(metadata.devices.size() == 1);
+    const Json& network = metadata.devices.front().network;
+    REQUIRE(network.as_object() != nullptr);
+    CHECK(*network.find("interfaceName") == Json(ifname));
+    CHECK(network.find("ips")->as_array()->size() == 1);
+    CHECK(network.find("hardwareAddress") != nullptr);
+  }
+  CHECK(node.metadata("other").devices.front().network.is_null());
+}
+
+TEST_CASE("a claim's metadata that cannot be read is left alone, and the pod is attached") {
+  ClaimsNode node;
+  node.prepare_two();
+  const std::string file = node.dir.path("run/claims/metadata/claim-train-0-a-0.json");
+  REQUIRE(write_file(file, "no JSON", 0644, Durability::renamed));
+  REQUIRE(node.add());
+  CHECK(**read_file(file, 100) == "no JSON");
+  CHECK_FALSE(node.metadata("train-0-b").devices.front().network.is_null());
+}
 
 TEST_CASE("the devices of a pod's claims are attached behind the primary network, and restored by one DEL") {
   ClaimsNode node;

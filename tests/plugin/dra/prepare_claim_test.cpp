@@ -2,6 +2,7 @@
 #include "plugin/dra/prepare_claim.h"
 
 #include "common/container/cdi_spec.h"
+#include "common/container/device_metadata.h"
 #include "common/node/attachments.h"
 #include "plugin/device/allocate/cdi_folder.h"
 #include "plugin/device/allocate/prepared_record.h"
@@ -64,6 +65,8 @@ struct ClaimsNode {
     const Claim claim{.name = {"default", "gpu-and-nic", uid},
                       .pod = {"trainer-0", "77"},
                       .node_pool = "node-1",
+                      .driver = "vfrail.io",
+                      .pod_claim = "nics",
                       .requests = requests};
     return prepare_claim(claim, offered(), places);
   }
@@ -173,12 +176,72 @@ TEST_CASE("two requests of one resource have a variable each, whichever of them 
   CHECK(b->edits.env.count("VFRAIL_REQUEST_NIC_A") == 0);
 }
 
+TEST_CASE("a container finds what the devices of each request are in a file, until the claim is unprepared") {
+  const ClaimsNode node;
+  const std::vector<ClaimedRequest> requests{{"nic", {"0000-21-10-2", "0000-21-10-0"}},
+                                             {"rail/vf", {"0000-41-10-0"}}};
+  REQUIRE(node.prepare(requests));
+  const auto mounts = [&](const std::string& request) {
+    return node.spec("vfrail-vfrail.io-claim-" + kUid + "-" + request + ".json")->edits.mounts;
+  };
+  const std::string file = node.places.run_dir + "/claims/metadata/" + kUid + "-0.json";
+  const std::string folder = "/var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/nics";
+  CHECK(mounts("nic") == std::vector<Mount>{{file, folder + "/nic/vfrail.io-metadata.json", true}});
+  CHECK(mounts("rail_vf").at(0).container_path == folder + "/rail/vfrail.io-metadata.json");
+  const auto text = *read_file(file, size_t{1} << 20);
+  REQUIRE(text);
+  CHECK(text->starts_with(R"({"kind":"DeviceMetadata","apiVersion":"metadata.resource.k8s.io/v1beta1",)"
+                          R"("metadata":{"name":"gpu-and-nic","namespace":"default","uid":")" +
+                          kUid +
+                          R"(","generation":1},"podClaimName":"nics","requests":[{"name":"nic",)"
+                          R"("devices":[{"driver":"vfrail.io","pool":"node-1","name":"0000-21-10-2",)"));
+  CHECK(text->find("\n{\"kind\":\"DeviceMetadata\",\"apiVersion\":\"metadata.resource.k8s.io/v1alpha1\"") !=
+        std::string::npos);
+  const auto metadata = parse_metadata(*text);
+  REQUIRE(metadata);
+  REQUIRE(metadata->devices.size() == 2);
+  CHECK(*metadata->devices[1].attributes.find("resource.kubernetes.io/pciBusID")->find("string") ==
+        Json("0000:21:10.0"));
+  // What vfrail-cni has added stays when kubelet asks again.
+  const auto record = *find_prepared_claim(kUid, node.places);
+  REQUIRE(add_network_data(node.places.run_dir, *record, 0, "0000-21-10-0",
+                           Json::object().set("interfaceName", "net1")));
+  REQUIRE(node.prepare(requests));
+  const auto added = parse_metadata(**read_file(file, size_t{1} << 20));
+  REQUIRE(added);
+  CHECK(added->generation == 2);
+  CHECK(added->devices[0].network.is_null());
+  CHECK(*added->devices[1].network.find("interfaceName") == Json("net1"));
+  CHECK(added->devices[1].attributes == metadata->devices[1].attributes);
+  REQUIRE(unprepare_claim(kUid, node.places));
+  CHECK(fs::is_empty(node.places.run_dir + "/claims/metadata"));
+}
+
+TEST_CASE(
+    "a claim that the pod names itself has its file below the claim's name, one of an old record none") {
+  const ClaimsNode node;
+  Claim claim{.name = {"default", "mine", kUid},
+              .pod = {"trainer-0", "77"},
+              .node_pool = "node-1",
+              .driver = "vfrail.io",
+              .requests = kOne};
+  const auto mounts = [&] { return node.spec("vfrail-vfrail.io-claim-" + kUid + "-nic.json")->edits.mounts; };
+  REQUIRE(prepare_claim(claim, node.offered(), node.places));
+  CHECK(mounts().at(0).container_path ==
+        "/var/run/kubernetes.io/dra-device-attributes/resourceclaims/mine/nic/vfrail.io-metadata.json");
+  REQUIRE(unprepare_claim(kUid, node.places));
+  claim.driver.clear();
+  REQUIRE(prepare_claim(claim, node.offered(), node.places));
+  CHECK(mounts().empty());
+}
+
 TEST_CASE("a pod with extended resources has the variables that the device plugin gives, and no others") {
   const ClaimsNode node;
   Claim claim{
       .name = {"default", "trainer-0-extended-resources-x", kUid},
       .pod = {"trainer-0", "77"},
       .node_pool = "node-1",
+      .driver = "vfrail.io",
       .requests = {{"container-0-request-0", {"0000-21-10-0"}}, {"container-1-request-0", {"0000-41-10-0"}}},
       .for_extended_resource = true};
   REQUIRE(prepare_claim(claim, node.offered(), node.places));
@@ -186,11 +249,12 @@ TEST_CASE("a pod with extended resources has the variables that the device plugi
   REQUIRE(record);
   REQUIRE(*record);
   CHECK((*record)->for_extended_resource);
-  REQUIRE(prepare_again(**record, node.offered().pools, node.places));
+  REQUIRE(prepare_again(**record, node.offered(), node.places));
   for (const char* request : {"container-0-request-0", "container-1-request-0"}) {
     const auto spec = node.spec("vfrail-vfrail.io-claim-" + kUid + "-" + request + ".json");
     REQUIRE(spec);
     for (const auto& [name, value] : spec->edits.env) CHECK(name.starts_with("PCIDEVICE_NVIDIA_COM_HOSTDEV"));
+    CHECK(spec->edits.mounts.empty());
   }
 }
 
@@ -228,7 +292,7 @@ TEST_CASE("a claim that is prepared again has the same answer, and its specs are
     fs::remove_all(node.places.cdi_dir);
     REQUIRE(open_cdi_folder(node.places.cdi_dir));
     node.renumber("uverbs0", "uverbs70");
-    const auto again = prepare_again(**record, node.offered().pools, node.places);
+    const auto again = prepare_again(**record, node.offered(), node.places);
     REQUIRE(again);
     CHECK(*again == *first);
     CHECK(node.files() == all);
@@ -265,12 +329,12 @@ TEST_CASE("a claim whose device is in the pod keeps its file as vfrail-cni has w
   auto corrected = *node.spec("vfrail-nvidia.com-net-pci-0000:21:10.0.json");
   replace_rdma_nodes(corrected, {"uverbs99"});
   REQUIRE(write_cdi_spec(spec, spec + ".new", corrected));
-  const auto again = prepare_again(**record, offered.pools, node.places);
+  const auto again = prepare_again(**record, offered, node.places);
   REQUIRE(again);
   CHECK(*again == *first);
   CHECK(node.nodes("0000:21:10.0").front() == "/dev/infiniband/uverbs99");
   fs::remove(spec);
-  const auto lost = prepare_again(**record, offered.pools, node.places);
+  const auto lost = prepare_again(**record, offered, node.places);
   REQUIRE_FALSE(lost);
   CHECK(says(lost.error(),
              spec + " is missing, and cannot be written anew while device 0000:21:10.0 is in the pod"));
