@@ -10,6 +10,7 @@ namespace {
 
 // Annotations are at most 256 KiB, all of an object together.
 constexpr size_t kMaxAnnotationBytes = 256 << 10;
+constexpr const char* kNetworks = "k8s.v1.cni.cncf.io/networks";
 constexpr const char* kNetworkStatus = "k8s.v1.cni.cncf.io/network-status";
 constexpr const char* kResourceName = "k8s.v1.cni.cncf.io/resourceName";
 
@@ -113,6 +114,26 @@ std::vector<PodNetwork> networks_of(const Json& pod) {
   return out;
 }
 
+// "hostdev, team/rail1@net2", or a list of objects.
+std::vector<std::string> asked_networks_of(const Json& pod) {
+  std::vector<std::string> out;
+  const std::string text = text_at(pod, {"metadata", "annotations", kNetworks});
+  const std::string own = name_of(pod).name_space;
+  const auto parsed = Json::parse(text, kMaxAnnotationBytes);
+  if (parsed && parsed->as_array() != nullptr) {
+    for (const Json& entry : *parsed->as_array()) {
+      const std::string name_space = text_at(entry, {"namespace"});
+      out.push_back((name_space.empty() ? own : name_space) + "/" + text_at(entry, {"name"}));
+    }
+    return out;
+  }
+  for (const std::string& entry : split(text, ", ")) {
+    const std::string name = entry.substr(0, entry.find('@'));
+    if (!name.empty()) out.push_back(name.find('/') == std::string::npos ? own + "/" + name : name);
+  }
+  return out;
+}
+
 uint16_t metrics_port(const Json& pod) {
   for (const Json& container : list_at(pod, {"spec", "containers"})) {
     for (const Json& port : list_at(container, {"ports"})) {
@@ -142,7 +163,9 @@ std::optional<ClusterPod> read_cluster_pod(const Json& pod) {
                   text_at(pod, {"metadata", "labels", "app.kubernetes.io/component"}) == "device-plugin";
   out.requests = requests_of(pod);
   out.networks = networks_of(pod);
-  if (!out.is_vfrail && out.requests.empty() && out.networks.empty()) return std::nullopt;
+  out.has_claims = !list_at(pod, {"spec", "resourceClaims"}).empty();
+  if (!out.is_vfrail && out.requests.empty() && !out.has_claims && out.networks.empty()) return std::nullopt;
+  if (out.has_claims) out.asked_networks = asked_networks_of(pod);
   out.name = name_of(pod);
   out.node = text_at(pod, {"spec", "nodeName"});
   out.phase = text_at(pod, {"status", "phase"});

@@ -36,7 +36,7 @@ struct PodNetwork {
   std::string device;  // the PCI address; empty: not reported
 };
 
-// A pod that requests extended resources, or one of vfrail's own.
+// A pod that requests extended resources or has claims, or one of vfrail's own.
 struct ClusterPod {
   ObjectName name;
   std::string node;  // empty: not scheduled
@@ -44,6 +44,8 @@ struct ClusterPod {
   bool ready = false;
   std::string reason;  // why it is not running, as the scheduler or kubelet says it
   ResourceCounts requests;
+  bool has_claims = false;                  // of its own (spec.resourceClaims)
+  std::vector<std::string> asked_networks;  // of a pod with claims: "default/hostdev"
   std::vector<PodNetwork> networks;
   bool is_vfrail = false;
   uint16_t port = 0;  // of its port named "metrics"; 0: it has none
@@ -87,7 +89,7 @@ struct ClusterFacts {
 };
 
 ClusterNode read_cluster_node(const Json& node);
-// No value: it requests no extended resource, has no network of Multus and is not a pod of vfrail.
+// No value: it requests no extended resource, has no claim, no network of Multus and is not a pod of vfrail.
 std::optional<ClusterPod> read_cluster_pod(const Json& pod);
 ClusterNetwork read_cluster_network(const Json& network);
 AddressPool read_address_pool(const Json& pool);

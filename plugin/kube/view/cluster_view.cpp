@@ -65,6 +65,46 @@ std::vector<UnhealthyDevice> unhealthy_devices(const Json* page, const std::stri
   return out;
 }
 
+const Json* resource_in(const Json* page, const std::string& name) {
+  if (page == nullptr) return nullptr;
+  for (const Json& one : list_at(*page, {"resources"})) {
+    if (text_at(one, {"name"}) == name) return &one;
+  }
+  return nullptr;
+}
+
+// Devices that pods have, as the node knows it: a pod with a claim of its own requests no resource.
+int64_t allocated_devices(const Json& page, const std::string& resource) {
+  int64_t out = 0;
+  for (const Json& device : list_at(page, {"devices"})) {
+    const Json::Array& uses = list_at(device, {"resources"});
+    out += text_at(device, {"state"}) == "allocated" &&
+           std::any_of(uses.begin(), uses.end(),
+                       [&](const Json& use) { return text_at(use, {"name"}) == resource; });
+  }
+  return out;
+}
+
+// The Node counts devices of the device plugin alone.
+void count_by_claims(const Json& page, const Json& resource, NodeResource& view) {
+  const Json* dra = resource.find("dra");
+  if (dra == nullptr || dra->as_object() == nullptr) return;
+  view.by_claims = true;
+  if (!is_true_at(resource, {"dra", "published"})) {
+    view.not_published = text_at(resource, {"dra", "not_published_reason"});
+    if (view.not_published.empty()) view.not_published = "the reason is not known";
+  }
+  const auto count = [&](const char* key) {
+    const Json* number = resource.find(key);
+    return number == nullptr || number->as_int() == nullptr ? int64_t{0} : *number->as_int();
+  };
+  view.capacity = count("units");
+  view.allocatable = view.not_published.empty() ? count("healthy_units") : 0;
+  // Units of several devices, and shares of one, are counted by what pods request.
+  const bool is_single = view.capacity == static_cast<int64_t>(list_at(resource, {"devices"}).size());
+  if (is_single) view.in_use = std::max(view.in_use, allocated_devices(page, view.name));
+}
+
 // One that offers none of the resources, and whose vfrail names none, is not of the view.
 std::vector<NodeView> nodes_with_resources(const ClusterFacts& facts,
                                            const std::vector<std::string>& resources) {
@@ -75,16 +115,15 @@ std::vector<NodeView> nodes_with_resources(const ClusterFacts& facts,
     const auto use = uses.find(node.name);
     NodeView view{node.name, node.ready, node.cordoned, page != nullptr, {}};
     for (const std::string& resource : resources) {
-      bool named = node.capacity.contains(resource);
-      if (page != nullptr) {
-        for (const Json& one : list_at(*page, {"resources"})) named |= text_at(one, {"name"}) == resource;
-      }
-      if (!named) continue;
-      view.resources.push_back({.name = resource,
-                                .capacity = count_in(node.capacity, resource),
-                                .allocatable = count_in(node.allocatable, resource),
-                                .in_use = use == uses.end() ? 0 : count_in(use->second, resource),
-                                .unhealthy = unhealthy_devices(page, resource)});
+      const Json* named = resource_in(page, resource);
+      if (named == nullptr && !node.capacity.contains(resource)) continue;
+      NodeResource& one = view.resources.emplace_back();
+      one.name = resource;
+      one.capacity = count_in(node.capacity, resource);
+      one.allocatable = count_in(node.allocatable, resource);
+      one.in_use = use == uses.end() ? 0 : count_in(use->second, resource);
+      one.unhealthy = unhealthy_devices(page, resource);
+      if (named != nullptr) count_by_claims(*page, *named, one);
     }
     if (!view.resources.empty()) out.push_back(std::move(view));
   }

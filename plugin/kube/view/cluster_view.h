@@ -27,8 +27,10 @@ struct NodeResource {
   std::string name;
   int64_t capacity = 0;
   int64_t allocatable = 0;
-  int64_t in_use = 0;  // what the pods on the node request
+  int64_t in_use = 0;  // what the pods on the node request, or have by claims
   std::vector<UnhealthyDevice> unhealthy;
+  bool by_claims = false;     // by Dynamic Resource Allocation: then the counts are of the node's vfrail
+  std::string not_published;  // why the scheduler does not have the devices then; empty: it has
 
   int64_t free() const { return allocatable > in_use ? allocatable - in_use : 0; }
 };
@@ -62,7 +64,7 @@ struct PodView {
   ObjectName name;
   std::string node;
   std::string phase;
-  ResourceCounts requests;               // of vfrail's resources
+  ResourceCounts requests;               // of vfrail's resources; none: it has devices by claims of its own
   std::vector<std::string> devices;      // ids
   std::vector<std::string> addresses;    // "net1 192.168.100.2"
   std::string reason;                    // why it waits; empty: it does not

@@ -12,6 +12,8 @@ namespace {
 std::string obstacle_of(const NodeView& node, const NodeResource& resource, int64_t requested) {
   if (!node.ready) return "not ready";
   if (node.cordoned) return "cordoned";
+  if (!resource.not_published.empty())
+    return "by Dynamic Resource Allocation, and not published: " + resource.not_published;
   if (resource.free() >= requested) return "";
   const size_t unhealthy = resource.unhealthy.size();
   const std::string bad = unhealthy == 0
@@ -64,6 +66,18 @@ std::vector<std::string> shown_addresses(const ClusterPod& pod) {
   return out;
 }
 
+// The resources of its networks: which class of devices its claims are of, they alone say.
+ResourceCounts wanted_by_claims(const ClusterPod& pod, const ClusterFacts& facts,
+                                const std::vector<std::string>& resources) {
+  ResourceCounts out;
+  for (const std::string& asked : pod.asked_networks) {
+    for (const ClusterNetwork& network : facts.networks) {
+      if (network.name.text() == asked && !network.resource.empty()) ++out[network.resource];
+    }
+  }
+  return of_ours(out, resources);
+}
+
 }  // namespace
 
 std::vector<PodView> waiting_and_served_pods(const ClusterFacts& facts, const std::vector<NodeView>& nodes,
@@ -86,11 +100,13 @@ std::vector<PodView> waiting_and_served_pods(const ClusterFacts& facts, const st
                  .addresses = shown_addresses(pod),
                  .reason = {},
                  .explanation = {}};
-    if (view.requests.empty()) continue;
+    const ResourceCounts wanted =
+        view.requests.empty() ? wanted_by_claims(pod, facts, resources) : view.requests;
     if (const auto found = held.find(pod.name); found != held.end()) view.devices = found->second;
+    if (wanted.empty() && view.devices.empty()) continue;
     if (pod.phase == "Pending") view.reason = pod.reason.empty() ? "no reason is reported yet" : pod.reason;
     if (pod.phase == "Pending" && pod.node.empty() && knows_nodes) {
-      for (const auto& [resource, requested] : view.requests) {
+      for (const auto& [resource, requested] : wanted) {
         for (std::string& line : explain_resource(resource, requested, nodes))
           view.explanation.push_back(std::move(line));
       }

@@ -29,8 +29,12 @@ Json resource_of_node(const NodeView& node, const NodeResource& resource) {
   if (node.answered) unhealthy = Json::array();
   for (const UnhealthyDevice& device : resource.unhealthy)
     unhealthy.push(Json::object().set("id", device.id).set("reason", device.reason));
+  Json not_published;
+  if (!resource.not_published.empty()) not_published = resource.not_published;
   return Json::object()
       .set("name", resource.name)
+      .set("by_claims", resource.by_claims)
+      .set("not_published_reason", std::move(not_published))
       .set("capacity", resource.capacity)
       .set("allocatable", resource.allocatable)
       .set("in_use", resource.in_use)

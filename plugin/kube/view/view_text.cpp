@@ -51,6 +51,7 @@ std::string state_of(const NodeView& node) {
 }
 
 std::string unhealthy_text(const NodeResource& resource, bool all) {
+  if (!resource.not_published.empty()) return "not published: " + resource.not_published;
   if (resource.unhealthy.empty()) return "";
   std::vector<std::string> out;
   for (const UnhealthyDevice& device : resource.unhealthy) {
@@ -63,6 +64,7 @@ std::string unhealthy_text(const NodeResource& resource, bool all) {
 
 std::string requests_text(const ResourceCounts& requests) {
   std::vector<std::string> out;
+  if (requests.empty()) return "by its claims";
   for (const auto& [resource, count] : requests) out.push_back(std::to_string(count) + " " + resource);
   return joined(out);
 }
@@ -93,7 +95,7 @@ std::string nodes_text(const ClusterView& view, const TextLayout& layout) {
           node.answered ? std::to_string(resource.unhealthy.size()) : std::string("?");
       rows.push_back({{node.name},
                       {state_of(node)},
-                      {resource.name},
+                      {resource.name + (resource.by_claims ? " (DRA)" : "")},
                       {std::to_string(resource.capacity)},
                       {std::to_string(resource.allocatable)},
                       {std::to_string(resource.in_use)},

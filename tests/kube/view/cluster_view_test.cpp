@@ -96,6 +96,55 @@ TEST_CASE("a pod that waits for a resource which no node offers is shown when --
   CHECK(pod_named(view, "b").explanation == std::vector<std::string>{"nvidia.com/other: no node offers it"});
 }
 
+TEST_CASE(
+    "where devices go by claims the counts are those of the node's vfrail, and claims count as requests do") {
+  ClusterFacts facts = made_cluster();
+  facts.nodes[1] = read_cluster_node(node_object("node-1", 0, 0));
+  Json& page = facts.pages[0].json;
+  const auto with = [&](const char* dra) {
+    page.set("resources", json_of(R"([{"name": "nvidia.com/hostdev", "units": 2, "healthy_units": 2,
+        "devices": ["0000:18:00.2", "0000:18:00.3"], "dra": )" +
+                                  std::string(dra) + "}]"));
+  };
+  with(R"({"driver": "vfrail.io", "published": true, "not_published_reason": null})");
+  // Both of its pods have a claim of their own, and request nothing.
+  const char* const claim = R"({"metadata": {"namespace": "train", "name": "worker-0", "annotations":
+      {"k8s.v1.cni.cncf.io/networks": "hostdev"}}, "spec": {"nodeName": "node-1",
+      "resourceClaims": [{"name": "nic"}], "containers": [{}]}, "status": {"phase": "Running"}})";
+  facts.pods = {*read_cluster_pod(json_of(claim))};
+  const ClusterView view = make_cluster_view(facts, {});
+  const NodeResource& resource = view.nodes[0].resources.at(0);
+  CHECK(resource.by_claims);
+  CHECK(resource.capacity == 2);
+  CHECK(resource.in_use == 1);
+  CHECK(resource.free() == 1);
+  CHECK(pod_named(view, "worker-0").devices == std::vector<std::string>{"0000:18:00.2"});
+  CHECK_FALSE(view.nodes[1].resources.at(0).by_claims);
+
+  with(R"({"driver": "vfrail.io", "published": false, "not_published_reason": "the API server is away"})");
+  CHECK(make_cluster_view(facts, {}).nodes[0].resources.at(0).free() == 0);
+}
+
+TEST_CASE("a pod that waits with claims of its own is listed when it names a network with a resource") {
+  ClusterFacts facts = made_cluster();
+  for (const auto& [networks, known] :
+       {std::pair("hostdev", true), std::pair("other, hostdev@net2", true), std::pair("else/hostdev", false),
+        std::pair(R"([{\"name\": \"hostdev\"}])", true), std::pair("", false)}) {
+    facts.pods = {*read_cluster_pod(json_of(R"({"metadata": {"namespace": "train", "name": "a", "annotations":
+        {"k8s.v1.cni.cncf.io/networks": ")" +
+                                            std::string(networks) + R"("}},
+        "spec": {"resourceClaims": [{"name": "nic"}], "containers": [{}]}, "status": {"phase": "Pending",
+        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                        "message": "cannot allocate all claims"}]}})"))};
+    CAPTURE(networks);
+    const ClusterView view = make_cluster_view(facts, {});
+    REQUIRE(view.pods.size() == (known ? 1 : 0));
+    if (!known) continue;
+    CHECK(view.pods[0].reason == "Unschedulable: cannot allocate all claims");
+    CHECK(view.pods[0].explanation.at(0).starts_with("nvidia.com/hostdev: "));
+  }
+}
+
 TEST_CASE("a cordoned node and one that is not ready are named as such") {
   ClusterFacts facts = made_cluster();
   facts.nodes[1].cordoned = true;
