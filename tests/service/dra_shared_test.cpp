@@ -123,7 +123,8 @@ class Running {
                 .drain = drain,
                 .claims_interval = milliseconds{20},
                 .repeat = milliseconds{20},
-                .ask_interval = milliseconds{50}},
+                .ask_interval = milliseconds{50},
+                .first_ask_interval = milliseconds{20}},
                shared_, log_),
         daemon_({.publishers = {&kubelet_, &offer_},
                  .rescan_interval = std::chrono::hours{1},
@@ -215,6 +216,19 @@ TEST_CASE(
   REQUIRE(eventually([&] { return agent.has("rdma-hca-shared"); }));
   CHECK_FALSE(agent.has_had("0000-03-02-1"));
   kubelet.pod_resources().set(DevicesInUse());
+  CHECK(eventually([&] { return agent.has("0000-03-02-1"); }));
+}
+
+TEST_CASE("after a boot kubelet is asked again until it answers, and then devices are offered") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  FakeAgent agent(folder.path("agent.sock"));
+  agent.set(true, true);
+  kubelet.pod_resources().refuse({grpc::StatusCode::UNAVAILABLE, "it is starting"});
+  const Running daemon(folder, folder.path("agent.sock"));
+  REQUIRE(eventually([&] { return kubelet.pod_resources().calls() >= 3; }));
+  CHECK_FALSE(agent.has_had("0000-03-02-1"));
+  kubelet.pod_resources().refuse(grpc::Status::OK);
   CHECK(eventually([&] { return agent.has("0000-03-02-1"); }));
 }
 

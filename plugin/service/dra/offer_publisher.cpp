@@ -33,7 +33,7 @@ Publisher::Time OfferPublisher::run_due(Time now) {
   write_state();
   // The publisher for kubelet has had its turn.
   if (notice_ended_claims(now)) return now;
-  const Time next = waits_for_pods() ? ask_at_ : Time::max();
+  const Time next = waits_for_kubelet() ? ask_at_ : Time::max();
   return options_.drain && !claims_.empty() ? std::min(next, claims_at_) : next;
 }
 
@@ -47,16 +47,19 @@ bool OfferPublisher::notice_ended_claims(Time now) {
   return claims_.size() != before;
 }
 
-// Of such a pod's end no list for kubelet says anything, because it has none of these devices.
-bool OfferPublisher::waits_for_pods() const {
-  return shared_.is_waiting() || std::any_of(pools_.begin(), pools_.end(), [this](const PublishedPool& pool) {
+// Of the end of a pod of the device plugin no list for kubelet says anything, because it has none of these
+// devices.
+bool OfferPublisher::waits_for_kubelet() const {
+  return !knows_held_ || shared_.is_waiting() ||
+         std::any_of(pools_.begin(), pools_.end(), [this](const PublishedPool& pool) {
            return shared_.by_claims(pool->config) && held_.resources.contains(pool->resource());
          });
 }
 
 bool OfferPublisher::needs_in_use(Time now) {
-  if (!waits_for_pods() || now < ask_at_) return false;
-  ask_at_ = now + options_.ask_interval;
+  if (!waits_for_kubelet() || now < ask_at_) return false;
+  // Until its first answer nothing is offered, and no claim prepared; after a boot it may not answer yet.
+  ask_at_ = now + (knows_held_ ? options_.ask_interval : options_.first_ask_interval);
   return true;
 }
 

@@ -34,6 +34,8 @@ class OfferPublisher final : public Publisher {
     std::chrono::milliseconds repeat{10'000};
     // How often kubelet is asked whether the pods have ended whose devices it gave them by its device plugin.
     std::chrono::milliseconds ask_interval{15'000};
+    // The same until it has answered once.
+    std::chrono::milliseconds first_ask_interval{2'000};
   };
 
   // `shared` and `log` outlive it.
@@ -69,8 +71,8 @@ class OfferPublisher final : public Publisher {
 
  private:
   Sharing sharing() const;
-  // Whether pods of the device plugin have what is to be offered.
-  bool waits_for_pods() const;
+  // Whether pods of the device plugin have what is to be offered, or that is not known yet.
+  bool waits_for_kubelet() const;
   // `held` is null where kubelet's last answer is too old to move a pool by: a pod may have got a share
   // since.
   // True: one has moved.
@@ -90,7 +92,7 @@ class OfferPublisher final : public Publisher {
   std::vector<ClaimRecord> claims_;
   Sharing sharing_ = Sharing::unknown;  // by which was decided last
   Time claims_at_{};                    // when they are read again, while it drains
-  Time ask_at_{};                       // while pods of the device plugin have what is to be offered
+  Time ask_at_{};                       // while it waits for kubelet
   KnownNames names_;
   PortsByFunction ports_;
   std::vector<std::string> resources_;  // of the last offer
