@@ -86,7 +86,9 @@ boots() {
 of_claim=$(results_of stays | cut -d' ' -f2)
 
 section 'the node loses power'
-# "comes" gets no DEL, which vfrail reports until the sweep; kubelet finds the socket of before, and starts before it has looked.
+# "comes" gets no DEL, which vfrail reports until the sweep. kubelet asks for the claims of its pods as soon as the driver is
+# registered, before it answers itself and vfrail-kube has reached the API server.
+explained_here+='|pod-resources API unavailable|claim is not prepared .*the name of this node.s pool is not known yet'
 explained_here+='|^pods/kube-system_vfrail-.* warning .* has the record of an attachment .*pod default/comes'
 on_node sync
 lost_power() {
