@@ -93,12 +93,43 @@ check 'and named' has "$vf has its interface or RDMA device in another network n
 ip netns del pod
 eventually netdev "$vf" > /dev/null
 modprobe vfio-pci
+# Enabled once more than its driver knows: the kernel counts, and VFIO, which enables a function when it is opened, does alike.
+echo "$vf" > "$pci/$vf/driver/unbind"
+echo 1 > "$pci/$vf/enable"
 rebind "$vf" vfio-pci
-check 'nor one that is bound to vfio-pci' exits 4 provision
-check 'which is named' has "$vf is bound to vfio-pci" printed
-rebind "$vf"
+check 'nor one that is bound to vfio-pci and open' exits 4 provision
+check 'which is named' has "$vf is bound to vfio-pci, and a VM or a program has it open" printed
+echo "$vf" > "$pci/$vf/driver/unbind"
+echo 0 > "$pci/$vf/enable"
+rebind "$vf" vfio-pci
 check 'free, they become four' exits 0 provision
 check 'all bound' is ' 4 igbvf' bound "$pf"
+check 'autoprobe is as before' is 1 autoprobe "$pf"
+
+section 'drivers'
+drivers() {
+    configure << END
+vfs:
+- {pf: "$link", count: 4, driver: $1}
+END
+}
+driver_of_vf() { driver_of "$(vfs "$pf" | sed -n $(($1 + 1))p)"; }
+drivers '["vfio-pci#1-2", "default#0,3"]'
+check 'two are bound to vfio-pci' exits 0 provision
+check 'the first of them' is vfio-pci driver_of_vf 1
+check 'the second' is vfio-pci driver_of_vf 2
+check 'no other' is igbvf driver_of_vf 3
+check 'a second run has nothing to do' exits 0 provision
+check 'and says so' has '^nothing to do$' printed
+# As Kata, or a VM that was killed, leaves it.
+rebind "$(vfs "$pf" | sed -n 4p)" vfio-pci
+check 'one that was left with vfio-pci is brought back' exits 0 provision
+check 'by one unbind' is 1 grep -c unbind /run/t/out
+check 'to its own driver' is igbvf driver_of_vf 3
+drivers 'default'
+check 'with default all are brought back' exits 0 provision
+check 'to their own driver' is ' 4 igbvf' bound "$pf"
+check 'each has an interface' eventually is 4 sh -c "ls -d $pci/$pf/virtfn*/net/* | wc -l"
 check 'autoprobe is as before' is 1 autoprobe "$pf"
 
 section 'what the host needs, what the firmware lacks'
