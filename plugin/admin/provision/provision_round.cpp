@@ -143,6 +143,15 @@ Result<> withhold(const ProvisionPlan& plan, const ProgressRecords& progress) {
   return {};
 }
 
+// Of PFs that have no entry any more.
+Result<> forget_others(const ProvisionPlan& plan, const ProgressRecords& progress) {
+  for (const PciAddress& pf : TRY(progress.known())) {
+    const auto same = [&](const PfPlan& one) { return one.pf == pf; };
+    if (std::none_of(plan.pfs.begin(), plan.pfs.end(), same)) TRY(progress.remove(pf));
+  }
+  return {};
+}
+
 Result<VfsConfig> read_vfs_config(const ProvisionOptions& options) {
   const auto text = read_config_file(options.config_file);
   if (!text) return text.error();
@@ -165,6 +174,7 @@ Result<ProvisionRound> provision_round(const ProvisionOptions& options, const As
   }
   ProvisionRound out{TRY(make_plan(options, config, ask, records)), {}};
   if (options.dry_run) return out;
+  TRY(forget_others(out.plan, progress), "remove what is written of PFs that have no entry any more");
   if (disturbs_vfs(out.plan)) {
     TRY(withhold(out.plan, progress));
     out.plan = TRY(make_plan(options, config, ask, records));

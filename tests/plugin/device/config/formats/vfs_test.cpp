@@ -99,6 +99,13 @@ TEST_CASE("what is wrong in an entry is named with entry, key and cause") {
      "rates.min (line 1): it is larger than max");
 }
 
+TEST_CASE("a file with vfs alone has nothing to serve") {
+  const auto served = parse_config(R"({"vfs":[{"pf":"ens1f0","count":2}]})", {.file = "c.json"});
+  REQUIRE_FALSE(served);
+  CHECK(served.error().id_text() == "VF-CONFIG-EMPTY");
+  CHECK_THAT(served.error().text, Catch::Contains("vfs alone"));
+}
+
 TEST_CASE("serve ignores vfs, and a fault in it takes no resource away; check-config finds it") {
   const std::string served = R"({"resourceList":[{"resourceName":"a","selectors":{"vendors":["15b3"]}}],)";
   const auto good = parse_config(served + R"("vfs":[{"pf":"ens1f0","count":2}],"rdma":{"netns":"shared"}})",
