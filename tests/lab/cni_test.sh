@@ -148,27 +148,6 @@ check 'a GUID is refused for an Ethernet interface' refused_with 'is not an Infi
 ip netns del a
 check 'the node is as before' unchanged
 
-section 'a reset before the next pod'
-resets() { grep -c 'the function was reset' $log || true; }
-for ends in 'DEL first' 'the namespace first'; do
-    before=$(resets)
-    pod a
-    check "ADD, $ends" cni ADD a $vf "$vf_settings, \"reset\": true, \"mtu\": 1450"
-    index=$(in_pod a cat /sys/class/net/net1/ifindex)
-    [ "$ends" = 'DEL first' ] || ip netns del a
-    check 'DEL' cni DEL a $vf "$vf_settings, \"reset\": true"
-    [ "$ends" != 'DEL first' ] || ip netns del a
-    check 'the function was reset' is $((before + 1)) resets
-    check 'its driver was bound anew' refused is "$index" cat "$pci/$vf/net/$(netdev $vf)/ifindex"
-    check 'the node is as before' eventually unchanged
-done
-check 'the next pod has the device' eval 'pod a && cni ADD a $vf'
-check 'and its address answers' has 'inet 10.9.0' in_pod a ip addr show up dev net1
-check 'DEL' cni DEL a $vf
-ip netns del a
-check 'without the key nothing is reset' is $((before + 1)) resets
-check 'the node is as before' eventually unchanged
-
 section 'the namespace ends first'
 # Not what the VF had, so that a restore which does nothing shows.
 settings=', "mtu": 1450, "mac": "02:00:00:00:00:42"'

@@ -48,7 +48,10 @@ struct Provisioned {
     REQUIRE(records.save(kPf, {state, "vfs[0]", "because", at}));
   }
   bool offers(size_t devices) const { return kubelet.wait_for(kHostdev, devices, kDeadline); }
-  std::optional<Progress> progress() const { return records.load(kPf).or_none().value_or(std::nullopt); }
+  std::optional<Progress> progress() const {
+    const auto read = records.load(kPf);
+    return read ? *read : std::nullopt;
+  }
 
   IgbNode node;
   TestKubelet kubelet;
