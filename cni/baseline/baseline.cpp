@@ -6,6 +6,7 @@
 #include "cni/node/find_link.h"
 #include "cni/node/link_differences.h"
 #include "cni/steps/link_steps.h"
+#include "cni/steps/rebind_step.h"
 #include "cni/steps/stacked.h"
 #include "cni/steps/vf_steps.h"
 #include "cni/steps/wait_step.h"
@@ -153,8 +154,9 @@ Result<std::string> left_to_user_space(const Record& record, const World& world)
   const std::string& key = record.device_key;
   const std::string& driver = device->driver.name();
   return "it is bound to " + driver + " and had the interface " + record.link->name +
-         "; once no virtual machine uses it, rebind its own driver: echo " + key +
-         " > /sys/bus/pci/drivers/" + driver + "/unbind; echo > /sys/bus/pci/devices/" + key +
+         "; once no virtual machine uses it, rebind its own driver, as `vfrail provision` does with `driver: "
+         "default` in vfs: echo " +
+         key + " > /sys/bus/pci/drivers/" + driver + "/unbind; echo > /sys/bus/pci/devices/" + key +
          "/driver_override; echo " + key +
          " > /sys/bus/pci/drivers_probe. If it is to stay so, remove its file in the folder unclean of "
          "vfrail-cni's state";
@@ -213,12 +215,14 @@ Result<bool> is_unclean_now(const std::string& name, const World& world) {
 
 constexpr const char* kNoRecord = "the record of its last attachment could not be read";
 
-Result<bool> is_distrusted(const std::string& name, const World& world) {
+// Whether a reason of the state "unclean" begins so.
+Result<bool> is_unclean_by(std::string_view reason, const std::string& name, const World& world) {
   const auto file = BaselineStore(world.store).load_unclean(name);
   if (!file && file.error().code != Errc::protocol) return file.error();
   if (!file || !*file) return false;
   const auto& reasons = (*file)->reasons;
-  return std::find(reasons.begin(), reasons.end(), kNoRecord) != reasons.end();
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [&](const std::string& one) { return one.starts_with(reason); });
 }
 
 // There is nothing to compare the device with.
@@ -273,14 +277,16 @@ Result<std::vector<std::string>> restore_unclean(const std::string& name, IfAway
   refused = refused.with(TRY(restore_vf_policy(record, world)));
   // Its driver was bound again, or the VF was created again; unless it comes from a pod, where it can have
   // got another index.
-  const bool other = link->index != known->link.index && !TRY(is_distrusted(name, world));
+  const bool other = link->index != known->link.index && !TRY(is_unclean_by(kNoRecord, name, world));
   if (other && refused.empty()) {
     TRY(store.forget(name));
     return none;
   }
   TRY(restore_link(record, nullptr, world));
+  std::string not_reset = TRY(is_unclean_by(kNotReset, name, world)) ? TRY(reset_device(record, world)) : "";
   world.search.renew(kUsualSearchTimeout);
   auto remains = TRY(clear_interface(record, nullptr, world));
+  if (!not_reset.empty()) remains.push_back(std::move(not_reset));
   Outcome outcome = TRY(restore(record, known, world));
   for (std::string& one : remains) outcome.reasons.push_back(std::move(one));
   TRY(write_down(record, known, outcome, refused, world));

@@ -84,6 +84,7 @@ Result<> refuse_device_keys(ObjectReader& conf, const NetConf& read) {
   if (!read.link.tuning.empty()) return refuse("tuning of the device");
   if (!read.pod.link.empty()) return refuse("a link setting (promisc, txQLen, ...)");
   if (read.safety.host_config == HostConfigUse::move) return refuse("\"hostConfig\": \"move\"");
+  if (read.safety.reset) return refuse("reset");
   const bool own_mac = read.link.mac.network && read.child->kind != ChildKind::macvlan;
   if (own_mac) return refuse(std::string("mac, which of ") + name_of(read.child->kind) + " is the host's,");
   return {};

@@ -136,6 +136,7 @@ Result<std::string> find_interface_key(ObjectReader& conf, const NetConf& own) {
   if (own.link.mac.network) return std::string("mac");
   if (own.link.mtu) return std::string("mtu");
   if (!own.vf.settings.empty()) return std::string("settings of the VF");
+  if (own.safety.reset) return std::string("reset");
   if (own.pod.need_link() || !own.link.tuning.empty()) return std::string("settings of the interface");
   return std::string(TRY(conf.text("guid")).value_or("").empty() ? "" : "guid");
 }
@@ -321,6 +322,7 @@ Result<NetConf> read_net_conf(const Json& json, std::string_view text) {
   out.rails = TRY(read_rails(conf));
   TRY(read_child(conf, out));
   out.claims = TRY(read_claims(conf));
+  out.safety.reset = TRY(conf.boolean("reset")).value_or(false);
   out.interface_key = TRY(find_interface_key(conf, out));
   TRY(read_pod_args(conf, out));
   if (!out.pod.sysctls.empty()) TRY(refuse_repeated_sysctls(text));

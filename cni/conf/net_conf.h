@@ -143,6 +143,7 @@ struct SafetyConf {
   bool pods_have_net_admin = false;
   HostConfigUse host_config = HostConfigUse::keep;  // hostConfig
   bool host_use_allowed = false;                    // hostUse: "allow": also a device that the host uses
+  bool reset = false;                               // reset: DEL resets the function, for the next pod
   // searchTimeoutSeconds: how long DEL searches the node's namespaces for what a pod has left in them.
   std::chrono::seconds search_timeout = kUsualSearchTimeout;
 };

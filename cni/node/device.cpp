@@ -99,6 +99,26 @@ Result<IfName> find_netdev(const SysRoot& sys, Kernel& host, const DeviceSelecto
   return selector.kernel_path.empty() ? IfName() : find_netdev_below(sys, selector);
 }
 
+// Returns which it was; empty: none, as an earlier attempt leaves it that was killed before it bound one.
+Result<std::string> unbind_driver(const SysRoot& sys, const DeviceId& id) {
+  std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"));
+  if (!driver.empty())
+    TRY(write_attribute(sys.path("sys/bus/pci/drivers/" + driver + "/unbind"), id.text()), id.text());
+  return driver;
+}
+
+// `before`: the driver that it had; empty: none.
+Result<> bind_driver(const SysRoot& sys, const DeviceId& id, const std::string& before) {
+  TRY(write_attribute(sys.path("sys/bus/pci/drivers_probe"), id.text()), id.text());
+  // The kernel answers alike when no driver wants the device, or when its probe() fails
+  // (bus_rescan_devices_helper()).
+  if (!TRY(DeviceFolder(sys, id).link_name("driver")).empty()) return {};
+  return Error{Errc::not_found, 0,
+               id.text() + " has no driver although it was to be bound" +
+                   (before.empty() ? "" : " to " + before + " again") + "; look for the reason in dmesg",
+               ErrorId::no_driver};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> read_rdma_nodes(const SysRoot& sys, const DeviceId& id) {
@@ -160,21 +180,15 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
 }
 
 Result<> rebind_driver(const SysRoot& sys, const DeviceId& id) {
-  const auto write = [&](const std::string& file) -> Result<> {
-    TRY(write_attribute(sys.path(file), id.text()), id.text());
-    return {};
-  };
-  // No driver is bound if an earlier attempt was killed between the two.
-  const std::string driver = TRY(DeviceFolder(sys, id).link_name("driver"));
-  if (!driver.empty()) TRY(write("sys/bus/pci/drivers/" + driver + "/unbind"));
-  TRY(write("sys/bus/pci/drivers_probe"));
-  // The kernel answers alike when no driver wants the device, or when its probe() fails
-  // (bus_rescan_devices_helper()).
-  if (!TRY(DeviceFolder(sys, id).link_name("driver")).empty()) return {};
-  return Error{Errc::not_found, 0,
-               id.text() + " has no driver although it was to be bound" +
-                   (driver.empty() ? "" : " to " + driver + " again") + "; look for the reason in dmesg",
-               ErrorId::no_driver};
+  const std::string driver = TRY(unbind_driver(sys, id));
+  return bind_driver(sys, id, driver);
+}
+
+Result<std::string> reset_function(const SysRoot& sys, const DeviceId& id) {
+  const std::string driver = TRY(unbind_driver(sys, id));
+  const auto reset = write_attribute(sys.path(device_folder(id) + "/reset"), "1");
+  TRY(bind_driver(sys, id, driver));
+  return reset ? std::string() : reset.error().text;
 }
 
 Result<Device> find_device(const SysRoot& sys, Kernel& host, const DeviceSelector& selector) {

@@ -1,5 +1,5 @@
 // The device that a configuration names, and where the settings of a VF are changed, as the host sees it now.
-// Reads only, except rebind_driver().
+// Reads only, except rebind_driver() and reset_function().
 #pragma once
 
 #include "cni/conf/net_conf.h"
@@ -54,6 +54,10 @@ Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf);
 // Unbinds the device's driver, if one is bound, and has the kernel bind it again (sysfs-bus-pci): netdev and
 // RDMA device are created again, in the host.
 Result<> rebind_driver(const SysRoot& sys, const DeviceId& id);
+
+// The same, and between the two the function is reset (by FLR, or what else the kernel has for it alone): no
+// driver need be prepared for that. Returns why it was not reset; empty: it was.
+Result<std::string> reset_function(const SysRoot& sys, const DeviceId& id);
 
 // The present RDMA device nodes of a device, sorted. An error taken for "none" would cost a container its
 // nodes.

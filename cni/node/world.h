@@ -37,6 +37,7 @@ struct World {
   SearchTime search = {};
   // cni/node/device.h
   std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;
+  std::function<Result<std::string>(const SysRoot&, const DeviceId&)> reset = reset_function;
   // Prints the result of an ADD for the runtime. An attachment whose result the runtime does not get does not
   // exist for it.
   std::function<Result<>(const AddResult&)> print_result = [](const AddResult&) { return Result<>(); };

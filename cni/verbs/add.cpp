@@ -265,6 +265,7 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   out.record.netns_id = pod.netns_id();
   out.record.host_netns = world.host.netns_id();
   out.record.boot_id = TRY(this_boot(world.sys));
+  warn_of_reset(conf.safety, out.record, world);
   TRY(prepare_baseline(out.record, world));
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
   tx.undo("restore " + out.record.device_key, [&] { return roll_back_attach(out, request, conf, world); });

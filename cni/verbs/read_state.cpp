@@ -4,6 +4,7 @@
 #include "cni/node/find_link.h"
 #include "cni/node/host_use.h"
 #include "cni/node/mac_owners.h"
+#include "cni/steps/rebind_step.h"
 #include "cni/steps/rule_steps.h"
 #include "cni/steps/wait_step.h"
 #include "common/container/allocated_nodes.h"
@@ -208,6 +209,14 @@ void warn_of_host_config(const State& state, Log& log) {
                 {{"interface", state.link->name},
                  {"lost", joined(host.lost)},
                  {"id", id_text(ErrorId::host_config_lost)}});
+}
+
+void warn_of_reset(const SafetyConf& wanted, const Record& record, World& world) {
+  if (!wanted.reset) return;
+  const auto obstacle = obstacle_to_reset(record, world);
+  const std::string why = obstacle ? *obstacle : obstacle.error().text;
+  if (!why.empty())
+    warn_of_keys({"reset: " + record.device_key + " is not reset at DEL, because " + why}, world);
 }
 
 }  // namespace vfrail::cni

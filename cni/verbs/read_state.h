@@ -31,5 +31,7 @@ void warn_of_keys(const std::vector<std::string>& warnings, World& world);
 void warn_of_mac(const Request& request, const MacKeys& keys, const State& state, Log& log);
 // The host's own addresses and routes of the interface: the move removes them.
 void warn_of_host_config(const State& state, Log& log);
+// That DEL will not reset the device although the network wants it.
+void warn_of_reset(const SafetyConf& wanted, const Record& record, World& world);
 
 }  // namespace vfrail::cni

@@ -89,6 +89,11 @@ Result<Holdings> find_holdings(std::optional<Record> record, const Request& requ
 
 namespace {
 
+Result<std::string> reset_as_wanted(const Record& record, World& world) {
+  const auto conf = parse_net_conf(record.config);
+  return conf && conf->safety.reset ? reset_device(record, world) : Result(std::string());
+}
+
 std::chrono::seconds search_timeout(const Record& record) {
   const auto conf = parse_net_conf(record.config);
   return conf ? conf->safety.search_timeout : kUsualSearchTimeout;
@@ -110,8 +115,10 @@ Result<> restore_device(const Record& record, const std::string& netns, World& w
   TRY(restore_rdma(record, pod.get(), world));
   const VfSettings refused = TRY(restore_vf_identity(record, world));
   TRY(restore_link(record, pod.get(), world));
+  std::string not_reset = TRY(reset_as_wanted(record, world));
   TRY(restore_host_config(record, world));
   auto remains = TRY(clear_interface(record, pod.get(), world));
+  if (!not_reset.empty()) remains.push_back(std::move(not_reset));
   const VfSettings all_refused = refused.with(TRY(restore_vf_policy(record, world)));
   TRY(restore_baseline(record, all_refused, std::move(remains), world));
   return pod ? remove_rules(record, *pod) : Result<>();

@@ -20,8 +20,9 @@ namespace vfrail::plugin {
 struct VfFacts {
   PciAddress address;
   Driver driver;
-  // Why it must stay as it is: "it is in pod demo/trainer-0". Empty: it is free.
+  // Why it must stay as it is: "is in pod demo/trainer-0". Empty: it is free.
   std::string in_use;
+  bool in_pod = false;  // that is why; it ends by itself
   // As the PF's driver reports them. No value: it cannot be asked, as in a captured tree.
   std::optional<VfSettings> settings;
 };

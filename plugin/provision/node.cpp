@@ -5,6 +5,7 @@
 #include "common/text.h"
 #include "plugin/device/inventory/devlink.h"
 #include "plugin/device/provisioning/withheld.h"
+#include "plugin/provision/vfio.h"
 
 #include <algorithm>
 
@@ -23,18 +24,30 @@ const DeviceFacts* find_function(const Inventory& inventory, const PciAddress& a
   return at == all.end() ? nullptr : &*at;
 }
 
-// A reason not to touch a VF, of those that can be seen; empty: none.
-std::string use_of(const DeviceFacts& vf, const UsersById& users) {
+// That a VM or a program has it open, or may have; empty: not.
+Result<std::string> user_space_use(const SysRoot& sys, const DeviceFacts& vf) {
+  if (!vf.driver.is_user_space()) return std::string();
+  const std::string bound = "is bound to " + vf.driver.name();
+  if (vf.driver.kind() != DriverKind::vfio) return bound + ", so that a program may have it open";
+  const auto open = TRY(open_by_vfio(DeviceFolder(sys, vf.id)));
+  if (!open) return bound + ", so that a VM or a program may have it open";
+  return *open ? bound + ", and a VM or a program has it open" : std::string();
+}
+
+std::string pods_of(const DeviceFacts& vf, const UsersById& users) {
   if (const auto at = users.find(vf.id.text()); at != users.end() && !at->second.empty())
     return "is in " + first_few(at->second);
-  if (vf.attached) return "is attached to a pod (vfrail-cni has a record of it)";
-  if (vf.driver.kind() == DriverKind::vfio || vf.driver.is_user_space())
-    return "is bound to " + vf.driver.name() + ", so that a VM or a program may have it open";
-  if (vf.vdpa) return "is a vDPA device";
+  return vf.attached ? "is attached to a pod (vfrail-cni has a record of it)" : "";
+}
+
+// A reason not to touch a VF that no pod has, of those that can be seen; empty: none.
+Result<std::string> other_use(const SysRoot& sys, const DeviceFacts& vf) {
+  if (std::string open = TRY(user_space_use(sys, vf)); !open.empty()) return open;
+  if (vf.vdpa) return std::string("is a vDPA device");
   if (!vf.host_use.empty()) return "is used by the host: " + vf.host_use.front().what;
   if (vf.driver.is_bound() && vf.partly_away())
-    return "has its interface or RDMA device in another network namespace";
-  return "";
+    return std::string("has its interface or RDMA device in another network namespace");
+  return std::string();
 }
 
 Result<std::vector<VfFacts>> read_vfs(const ProvisionSources& sources, const PfFacts& pf) {
@@ -46,7 +59,9 @@ Result<std::vector<VfFacts>> read_vfs(const ProvisionSources& sources, const PfF
     VfFacts vf{.address = *address, .driver = {}, .in_use = {}, .settings = {}};
     if (const DeviceFacts* facts = find_function(sources.inventory, *address)) {
       vf.driver = facts->driver;
-      vf.in_use = use_of(*facts, sources.users);
+      vf.in_use = pods_of(*facts, sources.users);
+      vf.in_pod = !vf.in_use.empty();
+      if (!vf.in_pod) vf.in_use = TRY(other_use(sources.sys, *facts));
     } else {
       vf.in_use = "cannot be read";
     }

@@ -2,6 +2,7 @@
 
 #include "common/errors/error_id.h"
 #include "common/node/device_folder.h"
+#include "plugin/provision/vfio.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -122,16 +123,28 @@ Result<std::string> PfRun::address_of(uint32_t vf) const {
 
 Result<> PfRun::unbind(uint32_t vf) const {
   const std::string address = TRY(address_of(vf));
-  return world_.write(world_.sys.path(std::string(kPciDevices) + "/" + address + "/driver/unbind"), address);
+  const std::string folder = std::string(kPciDevices) + "/" + address;
+  // A VM can have been started since the plan was made.
+  const auto driver = TRY(world_.sys.link_name(folder + "/driver"));
+  if (driver && Driver(*driver).kind() == DriverKind::vfio &&
+      TRY(open_by_vfio(DeviceFolder(SysRoot(world_.sys.path(folder))))).value_or(true))
+    return Error{Errc::busy, 0, address + " is open by now, by a VM or a program, and stays as it is"};
+  return world_.write(world_.sys.path(folder + "/driver/unbind"), address);
 }
 
 Result<> PfRun::bind(const ProvisionStep& step) const {
   const std::string address = TRY(address_of(*step.vf));
   TRY(world_.write(world_.sys.path(kDriversProbe), address));
   const auto driver = TRY(world_.sys.link_name(std::string(kPciDevices) + "/" + address + "/driver"));
-  if (driver && (step.text.empty() || Driver(*driver).kind() == DriverKind::vfio)) return {};
+  const bool vfio = driver && Driver(*driver).kind() == DriverKind::vfio;
+  if (driver && (step.text.empty() || vfio == (step.text == vf_driver_name(VfDriver::vfio_pci)))) return {};
+  if (vfio)
+    return Error{Errc::invalid, 0,
+                 *driver + " is bound to " + address +
+                     " again, because it has the ID of all such devices: write \"VENDOR DEVICE\" to "
+                     "remove_id in its folder in sysfs"};
   return Error{Errc::not_found, 0,
-               "no driver " + (step.text.empty() ? "" : step.text + " ") + "is bound to " + address +
+               "no " + (step.text == "vfio-pci" ? step.text + " " : "driver ") + "is bound to " + address +
                    " although the kernel has searched one: is the module of the VFs loaded? See dmesg"};
 }
 
@@ -184,7 +197,7 @@ Result<> PfRun::do_step(const ProvisionStep& step) {
     case StepKind::override_driver:
       return world_.write(
           world_.sys.path(std::string(kPciDevices) + "/" + TRY(address_of(*step.vf)) + "/driver_override"),
-          step.text);
+          step.text.empty() ? "\n" : step.text);
     case StepKind::bind:
       return bind(step);
     case StepKind::forget:
@@ -207,7 +220,9 @@ PfResult PfRun::run() {
       i = bind_from(i, out) - 1;
       continue;
     }
+    if (step.vf && not_bound_.contains(*step.vf)) continue;
     auto done = do_step(step);
+    if (step.kind == StepKind::unbind && !done) not_bound_.insert(*step.vf);
     if (done) {
       out.done.push_back(step);
       continue;

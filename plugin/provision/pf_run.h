@@ -29,7 +29,8 @@ class PfRun {
   const PfPlan& plan_;
   const ProvisionWorld& world_;
   std::unique_ptr<Kernel> kernel_;
-  std::set<uint32_t> not_bound_;  // VFs whose GUID could not be set
+  // VFs whose GUID could not be set, or that keep the driver that they have: nothing more is done with them.
+  std::set<uint32_t> not_bound_;
 };
 
 }  // namespace vfrail::plugin

@@ -160,6 +160,7 @@ void add_making(const VfsEntry& entry, const PfFacts& pf, PfPlan& out) {
 }
 
 void add_existing(const VfsEntry& entry, const PfFacts& pf, const std::string& pods_unknown, PfPlan& out) {
+  if (auto found = driver_obstacle(entry, pf)) out.obstacles.push_back(*std::move(found));
   const VfSteps steps = existing_vf_steps(entry, pf);
   if (steps.before.empty() && steps.binds.empty()) return;
   if (pods_unknown.empty()) return add_vf_steps(steps, pf, pf.autoprobe, out);

@@ -33,7 +33,9 @@ struct ProvisionStep {
   StepKind kind = StepKind::num_vfs;
   uint32_t number = 0;              // autoprobe, MTU, number of VFs
   std::optional<uint32_t> vf = {};  // its index: a VF that is to be made has no address yet
-  std::string text = {};            // eswitch, override_driver; bind: the driver that must be there then
+  // eswitch; override_driver, empty: none; bind: the driver that must be there then (vf_driver_name()),
+  // empty: any.
+  std::string text = {};
   VfSettings settings = {};
 
   bool operator==(const ProvisionStep&) const = default;
@@ -79,6 +81,8 @@ inline constexpr const char* kDriversProbe = "sys/bus/pci/drivers_probe";
 
 // Whether VFs that are there are removed.
 bool removes_vfs(const PfPlan& plan);
+// Whether VFs that are there are removed, or lose their driver for a moment.
+bool disturbs_vfs(const PfPlan& plan);
 // Whether a step changes the node, in contrast to waiting.
 bool is_write(const ProvisionStep& step);
 // "write 7 to /sys/bus/pci/devices/0000:21:00.0/sriov_numvfs", a line for people.

@@ -24,6 +24,11 @@ bool removes_vfs(const PfPlan& plan) {
   });
 }
 
+bool disturbs_vfs(const PfPlan& plan) {
+  const auto unbinds = [](const ProvisionStep& step) { return step.kind == StepKind::unbind; };
+  return removes_vfs(plan) || std::any_of(plan.steps.begin(), plan.steps.end(), unbinds);
+}
+
 bool is_write(const ProvisionStep& step) { return step.kind != StepKind::await_vfs; }
 
 size_t ProvisionPlan::writes() const {
@@ -58,7 +63,7 @@ std::string step_text(const PfPlan& plan, const ProvisionStep& step) {
     case StepKind::unbind:
       return write("its address", file(plan.pf, virtfn + "/driver/unbind"));
     case StepKind::override_driver:
-      return write(step.text, file(plan.pf, virtfn + "/driver_override"));
+      return write(step.text.empty() ? "nothing" : step.text, file(plan.pf, virtfn + "/driver_override"));
     case StepKind::bind:
       return write("the address of " + virtfn + " of " + plan.pf.text(), std::string("/") + kDriversProbe);
     case StepKind::forget:

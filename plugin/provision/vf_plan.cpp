@@ -1,12 +1,11 @@
 #include "plugin/provision/vf_plan.h"
 
+#include "common/text.h"
 #include "plugin/provision/identity.h"
 
 namespace vfrail::plugin {
 
 namespace {
-
-constexpr const char* kVfioPci = "vfio-pci";
 
 bool is_infiniband(const PfFacts& pf) { return pf.link_type == "infiniband"; }
 
@@ -52,33 +51,35 @@ VfSettings needed_settings(const VfsEntry& entry, const PfFacts& pf, uint32_t in
   return differing(*vf.settings, address ? wanted : wanted.policy());
 }
 
-void add_bind(const VfsEntry& entry, uint32_t index, VfSteps& out) {
-  if (entry.driver == VfDriver::none) return;
-  const bool vfio = entry.driver == VfDriver::vfio_pci;
-  if (vfio) out.before.push_back({.kind = StepKind::override_driver, .vf = index, .text = kVfioPci});
-  out.binds.push_back({.kind = StepKind::bind, .vf = index, .text = vfio ? kVfioPci : ""});
+enum class Vf : uint8_t { made, existing };
+
+// Whoever bound an existing one to vfio-pci has mostly set driver_override.
+void add_bind(std::optional<VfDriver> driver, Vf which, uint32_t index, VfSteps& out) {
+  if (driver == VfDriver::none) return;
+  const char* name = driver ? vf_driver_name(*driver) : "";
+  const bool back = driver == VfDriver::kernel && which == Vf::existing;
+  if (driver == VfDriver::vfio_pci || back)
+    out.before.push_back({.kind = StepKind::override_driver, .vf = index, .text = back ? "" : name});
+  out.binds.push_back({.kind = StepKind::bind, .vf = index, .text = name});
 }
 
-bool has_wanted_driver(const VfsEntry& entry, const VfFacts& vf) {
-  switch (entry.driver) {
-    case VfDriver::none:
-      return !vf.driver.is_bound();
-    case VfDriver::vfio_pci:
-      return vf.driver.kind() == DriverKind::vfio;
-    case VfDriver::kernel:
-      break;
-  }
-  return vf.driver.is_bound();
+// One that is not for the kernel and not VFIO's is bound by an administrator, who knows why.
+bool has_wanted_driver(std::optional<VfDriver> driver, const VfFacts& vf) {
+  if (driver == VfDriver::none) return !vf.driver.is_bound();
+  if (driver == VfDriver::vfio_pci) return vf.driver.kind() == DriverKind::vfio;
+  const bool vfio = vf.driver.kind() == DriverKind::vfio;
+  return vf.driver.is_bound() && !(vfio && driver == VfDriver::kernel);
 }
 
 void add_existing_vf(const VfsEntry& entry, const PfFacts& pf, uint32_t index, VfSteps& out) {
   const VfFacts& vf = pf.vfs[index];
   const VfSettings change = needed_settings(entry, pf, index);
+  const auto driver = entry.driver_of(index);
   // A VF takes its address over when its driver is bound.
-  const bool rebind = !has_wanted_driver(entry, vf) || (vf.driver.is_bound() && !change.identity().empty());
+  const bool rebind = !has_wanted_driver(driver, vf) || (vf.driver.is_bound() && !change.identity().empty());
   if (rebind && vf.driver.is_bound()) out.before.push_back({.kind = StepKind::unbind, .vf = index});
   if (!change.empty()) out.before.push_back({.kind = StepKind::set_vf, .vf = index, .settings = change});
-  if (rebind) add_bind(entry, index, out);
+  if (rebind) add_bind(driver, Vf::existing, index, out);
 }
 
 Obstacle no_identity(const PfFacts& pf, const char* what, const char* key) {
@@ -124,7 +125,7 @@ VfSteps new_vf_steps(const VfsEntry& entry, const PfFacts& pf) {
   for (uint32_t i = 0; i < entry.count; ++i) {
     const VfSettings settings = wanted_settings(entry, pf, i);
     if (!settings.empty()) out.before.push_back({.kind = StepKind::set_vf, .vf = i, .settings = settings});
-    add_bind(entry, i, out);
+    add_bind(entry.driver_of(i), Vf::made, i, out);
   }
   return out;
 }
@@ -135,6 +136,20 @@ VfSteps existing_vf_steps(const VfsEntry& entry, const PfFacts& pf) {
     if (pf.vfs[i].in_use.empty()) add_existing_vf(entry, pf, i, out);
   }
   return out;
+}
+
+std::optional<Obstacle> driver_obstacle(const VfsEntry& entry, const PfFacts& pf) {
+  std::vector<std::string> kept;
+  for (uint32_t i = 0; i < pf.vfs.size(); ++i) {
+    const VfFacts& vf = pf.vfs[i];
+    const auto driver = entry.driver_of(i);
+    if (!driver || vf.in_use.empty() || vf.in_pod || has_wanted_driver(driver, vf)) continue;
+    kept.push_back(vf.address.text() + " " + vf.in_use + " (driver is to be " + vf_driver_name(*driver) +
+                   ")");
+  }
+  if (kept.empty()) return std::nullopt;
+  return Obstacle{PfOutcome::refused, "VFs of " + pf.address.text() + " keep the driver that they have: " +
+                                          first_few(kept) + "; run it again when they are free"};
 }
 
 }  // namespace vfrail::plugin

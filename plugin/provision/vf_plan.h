@@ -27,5 +27,8 @@ struct VfSteps {
 VfSteps new_vf_steps(const VfsEntry& entry, const PfFacts& pf);
 // Of VFs that exist: none of one that is in use, or is as it is wanted.
 VfSteps existing_vf_steps(const VfsEntry& entry, const PfFacts& pf);
+// VFs that keep another driver than the wanted one, because a VM or the host has them. One that a pod has is
+// none of them: Kata binds it to vfio-pci for as long as the pod runs.
+std::optional<Obstacle> driver_obstacle(const VfsEntry& entry, const PfFacts& pf);
 
 }  // namespace vfrail::plugin

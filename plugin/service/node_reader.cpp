@@ -21,20 +21,25 @@ Result<Inventory> NodeReader::read_inventory(const Changed& changed) {
   return scan(sys_, host_);
 }
 
-// What is written of a PF that has no entry is not read: nothing here would make it right again. Without the
-// folder the devices are allocated as if nobody provisioned them: one that is not mounted must not end serve.
+// Without the folder the devices are allocated as if nobody provisioned them: one that is not mounted must
+// not end serve.
 std::optional<std::chrono::seconds> NodeReader::withhold(const VfsConfig& config,
                                                          Inventory& inventory) const {
-  if (config.entries.empty()) return std::nullopt;
   const auto read = [&]() -> Result<std::optional<std::chrono::seconds>> {
     const ProgressRecords records(provision_dir_, TRY(find_boot_id(sys_)));
     const auto now = boot_time();
+    // What is left is not read: nothing here would make it right again.
+    if (config.entries.empty()) {
+      TRY(forget_progress(records, now));
+      return std::optional<std::chrono::seconds>();
+    }
     for (Warning& remark : TRY(await_provision(config, records, sys_, now, inventory)))
       inventory.warnings.push_back(std::move(remark));
     return add_withheld(records, now, inventory);
   };
   auto until = read();
   if (until) return *until;
+  if (config.entries.empty()) return std::nullopt;
   inventory.warnings.push_back(
       {"how far `vfrail provision` is with the VFs of `vfs` is not known, so none is "
        "withheld: " +

@@ -65,6 +65,11 @@ struct FakeNode {
       if (!bound && after_failed_rebind) after_failed_rebind();
       return bound;
     };
+    outside.reset = [this](const SysRoot&, const DeviceId& id) -> Result<std::string> {
+      resets.push_back(id.text());
+      TRY(world.rebind(id.text()));
+      return reset_failure;
+    };
     if (print_result) outside.print_result = print_result;
     outside.device_info_folders = {dir.path()};
     outside.cdi_folders = {dir.path()};
@@ -125,6 +130,8 @@ struct FakeNode {
   bool paths_gone = false;  // no path leads to a namespace, which the kernel ends in its own time
   std::function<void()> after_rebind;
   std::function<void()> after_failed_rebind;
+  std::vector<std::string> resets;  // of which functions
+  std::string reset_failure;        // why the next one is not reset although its driver is bound again
   std::function<Result<>(const AddResult&)> print_result;  // World::print_result
 };
 

@@ -60,7 +60,7 @@ function vfrail {
         version | check-config | render | explain | example) real "$programs/vfrail" "$@" ;;
         # It writes below --root, so that it is tried with --dry-run alone, with the document's own configuration.
         provision)
-            real sed -n '/^vfs:/,/^```/{/^```/!p}' "$top/plugin/README.md" > config.yaml
+            real sed -n '/^vfs:/,/^```/{/^```/q;p}' "$top/plugin/README.md" > config.yaml
             [[ " $* " == *' --dry-run '* ]] || set -- "$@" --dry-run
             real "$programs/vfrail" "$@" --root "$tree"
             ;;

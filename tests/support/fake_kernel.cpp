@@ -1059,6 +1059,7 @@ void FakeWorld::write_sysfs() const {
     if (keeps_drivers_bound) fs::remove(of_driver / "unbind");
     if (!keeps_drivers_bound) std::ofstream(of_driver / "unbind");
     fs::create_symlink("../../../../bus/pci/drivers/" + driver, devices / pci / "driver");
+    if (has_flr) std::ofstream(devices / pci / "reset");
   }
   for (const auto& link : links_) {
     if (link->netns != kHost || !link->hardware) continue;

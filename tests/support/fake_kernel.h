@@ -152,6 +152,7 @@ class FakeWorld {
   bool ipoib_beside_rdma = false;
   // Drivers have no file "unbind" (suppress_bind_attrs).
   bool keeps_drivers_bound = false;
+  bool has_flr = true;                  // functions have a file `reset`
   std::set<std::string> missing_kinds;  // of interfaces, whose module the kernel does not have
   // Namespaces (of add_netns()) in which a link-local address is not made of the MAC.
   std::set<int> stable_privacy;

@@ -51,8 +51,7 @@ std::string lacks_vfs(const CheckedNode& node) {
 }
 
 std::string lacks_ports(const CheckedNode& node) {
-  return lacks(node, "PF",
-               [](const DeviceFacts& one) { return one.kind == FunctionKind::network && !one.is_vf(); });
+  return lacks(node, "PF", [](const DeviceFacts& one) { return one.is_pf(); });
 }
 
 std::string lacks_gpus(const CheckedNode& node) { return node.inventory.gpus.empty() ? "no GPU" : ""; }

@@ -25,7 +25,7 @@ Result<CheckResults> check_pcie_links(const CheckedNode& node) {
   size_t cards = 0;
   size_t links = 0;
   for (const DeviceFacts& function : node.inventory.functions) {
-    if (function.kind != FunctionKind::network || function.is_vf()) continue;
+    if (!function.is_pf()) continue;
     ++cards;
     const DeviceFolder folder(node.sys, function.id);
     for (const char* what : {"link_speed", "link_width"}) {
@@ -58,8 +58,7 @@ Result<CheckResults> check_numa(const CheckedNode& node) {
   if (nodes && *nodes < 2) return CheckResults();
   std::vector<std::string> unknown;
   for (const DeviceFacts& function : node.inventory.functions) {
-    if (function.kind == FunctionKind::network && !function.is_vf() && !function.numa_node)
-      unknown.push_back(shown_device(function));
+    if (function.is_pf() && !function.numa_node) unknown.push_back(shown_device(function));
   }
   if (unknown.empty()) return CheckResults();
   if (!nodes)

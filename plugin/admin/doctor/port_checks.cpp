@@ -21,12 +21,9 @@ constexpr int64_t kManyCarrierChanges = 10;
 // IB_MTU_4096 and the headers of RoCE v2 over IPv6.
 constexpr uint32_t kMtuOfLargestPackets = 4200;
 
-bool is_pf(const DeviceFacts& function) {
-  return function.kind == FunctionKind::network && !function.is_vf();
-}
 // What carries a pod's traffic: its own port, or that of its VFs.
 bool serves_pods(const DeviceFacts& function) {
-  return is_pf(function) && (function.rdma_capable || function.num_vfs > 0) && !function.manages_nvlink;
+  return function.is_pf() && (function.rdma_capable || function.num_vfs > 0) && !function.manages_nvlink;
 }
 
 // As the health of devices has it, with the remedy of its id.
@@ -162,7 +159,7 @@ Result<CheckResults> check_rates(const CheckedNode& node) {
   std::vector<Port> ports;
   std::map<std::string, uint32_t> best;  // Mb/s, by model
   for (const DeviceFacts& function : node.inventory.functions) {
-    if (!is_pf(function)) continue;
+    if (!function.is_pf()) continue;
     for (const RdmaFacts& rdma : function.rdma) {
       for (const RdmaPort& port : rdma.ports) {
         if (port.state != "ACTIVE") continue;
@@ -247,7 +244,7 @@ Result<CheckResults> check_devices(const CheckedNode& node) {
 Result<CheckResults> check_firmware(const CheckedNode& node) {
   CheckResults out;
   for (const DeviceFacts& function : node.inventory.functions) {
-    if (const Fault fault = devlink_fault(function); is_pf(function) && !fault.empty())
+    if (const Fault fault = devlink_fault(function); function.is_pf() && !fault.empty())
       out.push_back(as_result(Finding::fault, function, fault));
   }
   if (out.empty() && !node.inventory.asked_devlink)

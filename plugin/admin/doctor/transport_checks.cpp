@@ -125,7 +125,7 @@ std::vector<const DeviceFacts*> roce_ports(const Inventory& inventory) {
   std::vector<const DeviceFacts*> out;
   for (const DeviceFacts& function : inventory.functions) {
     // What was passed through to a virtual machine has its port elsewhere.
-    const bool pf = function.kind == FunctionKind::network && !function.pf && !function.passed_through;
+    const bool pf = function.is_pf() && !function.passed_through;
     if (pf && function.transport() == Transport::roce && !function.netdevs.empty()) out.push_back(&function);
   }
   return out;

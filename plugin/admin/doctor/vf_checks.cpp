@@ -18,9 +18,8 @@ using Pfs = std::vector<const DeviceFacts*>;
 Pfs rdma_pfs(const Inventory& inventory) {
   Pfs out;
   for (const DeviceFacts& function : inventory.functions) {
-    const bool is_pf =
-        function.kind == FunctionKind::network && !function.is_vf() && !function.passed_through;
-    if (is_pf && function.rdma_capable && !function.manages_nvlink && !serves_host(function.host_use))
+    const bool pf = function.is_pf() && !function.passed_through;
+    if (pf && function.rdma_capable && !function.manages_nvlink && !serves_host(function.host_use))
       out.push_back(&function);
   }
   return out;

@@ -75,7 +75,7 @@ void render_node(const Plan& plan, PlanText& out) {
   const Inventory& inventory = plan.facts.inventory;
   std::map<std::string, std::vector<Row>> models;
   for (const DeviceFacts& function : inventory.functions) {
-    if (function.kind != FunctionKind::network || function.is_vf()) continue;
+    if (!function.is_pf()) continue;
     const std::string speed = speed_text(speed_of(plan.facts.hardware, function));
     const auto near = nearest_gpu(function, inventory.gpus);
     models[model_of(plan.facts, function)].push_back(

@@ -126,18 +126,29 @@ Result<ProvisionPlan> make_plan(const ProvisionOptions& options, const VfsConfig
   return provision_plan(config, facts);
 }
 
-bool removes_vfs(const ProvisionPlan& plan) {
+bool disturbs_vfs(const ProvisionPlan& plan) {
   return std::any_of(plan.pfs.begin(), plan.pfs.end(),
-                     [](const PfPlan& pf) { return plugin::removes_vfs(pf); });
+                     [](const PfPlan& pf) { return plugin::disturbs_vfs(pf); });
 }
 
-// Serve, which sees it at once, and kubelet no longer allocate the VFs that are to be removed.
+// Serve, which sees it at once, and kubelet no longer allocate the VFs that are to be removed or bound anew.
 Result<> withhold(const ProvisionPlan& plan, const ProgressRecords& progress) {
   for (const PfPlan& pf : plan.pfs) {
-    if (!plugin::removes_vfs(pf)) continue;
-    TRY(progress.save(pf.pf, {ProgressState::draining, pf.entry, "they are made anew", boot_time()}));
+    if (!plugin::disturbs_vfs(pf)) continue;
+    const bool removes = removes_vfs(pf);
+    TRY(progress.save(pf.pf, {removes ? ProgressState::draining : ProgressState::running, pf.entry,
+                              removes ? "they are made anew" : "", boot_time()}));
   }
   std::this_thread::sleep_for(kWithholdTime);
+  return {};
+}
+
+// Of PFs that have no entry any more.
+Result<> forget_others(const ProvisionPlan& plan, const ProgressRecords& progress) {
+  for (const PciAddress& pf : TRY(progress.known())) {
+    const auto same = [&](const PfPlan& one) { return one.pf == pf; };
+    if (std::none_of(plan.pfs.begin(), plan.pfs.end(), same)) TRY(progress.remove(pf));
+  }
   return {};
 }
 
@@ -163,7 +174,8 @@ Result<ProvisionRound> provision_round(const ProvisionOptions& options, const As
   }
   ProvisionRound out{TRY(make_plan(options, config, ask, records)), {}};
   if (options.dry_run) return out;
-  if (removes_vfs(out.plan)) {
+  TRY(forget_others(out.plan, progress), "remove what is written of PFs that have no entry any more");
+  if (disturbs_vfs(out.plan)) {
     TRY(withhold(out.plan, progress));
     out.plan = TRY(make_plan(options, config, ask, records));
   }

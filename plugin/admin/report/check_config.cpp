@@ -34,7 +34,7 @@ struct Findings {
 };
 
 void add_config(const Config& config, Findings& out) {
-  out.has_config = true;
+  out.has_config = out.has_config || !config.resources.empty();
   for (const ResourceConfig& resource : config.resources) out.resources.insert(resource.resource());
   for (const SkippedEntry& entry : config.skipped) out.errors.push_back(entry.text());
   for (const Warning& warning : config.warnings)
@@ -56,8 +56,11 @@ Result<> check_file(const std::string& file, const CheckConfigOptions& options, 
                                                      .default_prefix = options.resource_prefix,
                                                      .strict = options.strict,
                                                      .socket_folder = kPluginFolder}));
-  if (!config.resources.empty()) {
+  if (!config.resources.empty() || !config.vfs.entries.empty()) {
     add_config(config, out);
+    if (config.resources.empty())
+      out.notes.push_back(shown_file(file) +
+                          ": it has vfs alone: it is for `vfrail provision`, not for serve");
   } else if (networks == out.networks.size()) {
     return Error{Errc::invalid, 0, shown_file(file) + ": " + no_config(documents), ErrorId::config_empty};
   }

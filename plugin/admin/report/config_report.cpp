@@ -142,12 +142,23 @@ std::string describe_resource(const ResourceConfig& resource) {
   return out;
 }
 
+std::string describe_vfs(const VfsEntry& entry) {
+  std::vector<std::string> pfs;
+  for (const PciAddress& one : entry.devices) pfs.push_back(one.text());
+  pfs.insert(pfs.end(), entry.names.begin(), entry.names.end());
+  for (const std::string& one : entry.serials) pfs.push_back("serial " + one);
+  std::string out = entry.place + "\n" + line("PFs", joined(pfs)) + line("makes", counted(entry.count, "VF"));
+  for (const VfDriverChoice& one : entry.drivers) out += line("driver", one.text);
+  return out;
+}
+
 }  // namespace
 
 std::string config_in_words(const Config& config) {
   std::string out;
   for (const ResourceConfig& resource : config.resources)
     out += (out.empty() ? "" : "\n") + describe_resource(resource);
+  for (const VfsEntry& entry : config.vfs.entries) out += (out.empty() ? "" : "\n") + describe_vfs(entry);
   return out;
 }
 

@@ -30,6 +30,11 @@ enum class VfDriver : uint8_t {
 };
 const char* vf_driver_name(VfDriver driver);  // "default", "none", "vfio-pci": as the configuration has them
 
+struct VfDriverChoice {
+  VfDriver driver = VfDriver::kernel;
+  std::string text;  // "vfio-pci", or with indexes of VFs: "vfio-pci#4-7" (config/device_range.h)
+};
+
 struct VfsEntry {
   std::string place;  // "vfs[0]", for messages
   // A PF with one of these.
@@ -45,8 +50,11 @@ struct VfsEntry {
   std::string guid_file = {};  // of sriov-network-operator; its GUIDs become the list where the node is read
   AddressSource macs = AddressSource::repair;
   std::vector<MacAddress> mac_list = {};
-  VfSettings policy = {};  // trust, spoof check, link state, rates: what every VF gets
-  VfDriver driver = VfDriver::kernel;
+  VfSettings policy = {};                    // trust, spoof check, link state, rates: what every VF gets
+  std::vector<VfDriverChoice> drivers = {};  // the first that has a VF's index
+
+  // No value: not configured. Then a VF without a driver gets the kernel's, and any other keeps its own.
+  std::optional<VfDriver> driver_of(uint32_t vf) const;
 };
 
 struct VfsConfig {

@@ -30,8 +30,7 @@ Result<HostView> read_host_view(const SysRoot& sys, const Inventory& inventory) 
       TRY(is_host_namespace(sys), "find out whether this is the host's network namespace");
   std::set<PciAddress> seen;
   for (const DeviceFacts& function : inventory.functions) {
-    if (function.kind == FunctionKind::network && !function.pf && !function.netdevs.empty())
-      seen.insert(function.address);
+    if (function.is_pf() && !function.netdevs.empty()) seen.insert(function.address);
   }
   out.sees_interfaces = !seen.empty();
   for (const DeviceFacts& function : inventory.functions) {

@@ -73,6 +73,8 @@ struct DeviceFacts : Device {
   // Of a VF: why it is not allocated before `vfrail provision` has done with its PF; empty: it is.
   std::string provisioning;
 
+  // A function of the PCI bus that is not a VF, whether it has VFs or not.
+  bool is_pf() const { return kind == FunctionKind::network && !pf.has_value(); }
   bool is_vf() const { return kind != FunctionKind::sub_function && pf.has_value(); }
   // Neither netdev nor RDMA device is in this network namespace although a driver of the kernel is bound: a
   // pod has it, or somebody else has moved it.

@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/json.h"
+#include "common/node/sys_root.h"
 
 #include <array>
 #include <ctime>
@@ -108,6 +109,25 @@ Result<> ProgressRecords::save(const PciAddress& pf, const Progress& progress) c
                         .set("text", progress.text.substr(0, kMostText))
                         .set("at", int64_t{progress.at.count()});
   return write_file(file, json.text() + "\n", 0600, Durability::renamed);
+}
+
+Result<std::vector<PciAddress>> ProgressRecords::known() const {
+  constexpr std::string_view kEnd = ".json";
+  std::vector<PciAddress> out;
+  const SysRoot folder(folder_);
+  for (const char* below : {"awaited", "progress"}) {
+    for (const std::string& file : TRY(folder.list(below)).value_or(std::vector<std::string>())) {
+      if (!file.ends_with(kEnd)) continue;
+      const auto pf = PciAddress::parse(std::string_view(file).substr(0, file.size() - kEnd.size()));
+      if (pf) out.push_back(*pf);
+    }
+  }
+  return out;
+}
+
+Result<> ProgressRecords::remove(const PciAddress& pf) const {
+  for (const bool awaited : {false, true}) TRY(remove_file(path(pf, awaited)));
+  return {};
 }
 
 }  // namespace vfrail::plugin

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfrail::plugin {
 
@@ -57,6 +58,9 @@ class ProgressRecords {
   // provision's, else serve's. One that cannot be read as a record counts as none.
   Result<std::optional<Progress>> load(const PciAddress& pf) const;
   Result<> save(const PciAddress& pf, const Progress& progress) const;  // `awaited`: serve's
+  // PFs of which something is written, in this boot or another.
+  Result<std::vector<PciAddress>> known() const;
+  Result<> remove(const PciAddress& pf) const;  // provision's and serve's
 
  private:
   std::string path(const PciAddress& pf, bool awaited) const;

@@ -23,10 +23,6 @@ bool matches(const VfsEntry& entry, const PciAddress& pf, const std::string& nam
   });
 }
 
-bool is_pf(const DeviceFacts& function) {
-  return function.kind == FunctionKind::network && !function.is_vf();
-}
-
 std::string place_of(const Progress& progress) { return progress.entry.empty() ? "vfs" : progress.entry; }
 
 // Why its VFs are withheld: the same text for as long as they are.
@@ -88,6 +84,11 @@ Result<std::string> serial_of(const SysRoot& sys, const VfsConfig& config, const
   return parse_vpd_serial(TRY(DeviceFolder(sys, DeviceId(pf)).text_of_firmware("vpd")));
 }
 
+bool withholds(const Progress& progress, std::chrono::seconds now) {
+  const auto until = progress.withheld_until();
+  return progress.state != ProgressState::awaited && until && *until > now;
+}
+
 }  // namespace
 
 const VfsEntry* entry_of(const VfsConfig& config, const PciAddress& pf, const std::string& name,
@@ -122,7 +123,7 @@ Result<std::optional<std::chrono::seconds>> add_withheld(const ProgressRecords& 
   std::optional<std::chrono::seconds> out;
   std::map<std::string, std::string> reasons;  // by the PF
   for (const DeviceFacts& function : inventory.functions) {
-    if (!is_pf(function)) continue;
+    if (!function.is_pf()) continue;
     const auto progress = TRY(records.load(function.address));
     const auto until = progress ? progress->withheld_until() : std::nullopt;
     if (!until || *until <= now) continue;
@@ -142,7 +143,7 @@ Result<std::vector<Warning>> provision_remarks(const ProgressRecords& records, s
                                                const Inventory& inventory) {
   std::vector<Warning> out;
   for (const DeviceFacts& function : inventory.functions) {
-    if (!is_pf(function)) continue;
+    if (!function.is_pf()) continue;
     const auto progress = TRY(records.load(function.address));
     if (!progress) continue;
     if (auto remark = remark_on(function.address, *progress, now)) out.push_back(*std::move(remark));
@@ -156,7 +157,7 @@ Result<std::vector<Warning>> await_provision(const VfsConfig& config, const Prog
   std::vector<Warning> out;
   if (config.entries.empty()) return out;
   for (const DeviceFacts& function : inventory.functions) {
-    if (!is_pf(function)) continue;
+    if (!function.is_pf()) continue;
     const std::string name = TRY(choose_uplink(sys, function.netdev_names()));
     const std::string serial = TRY(serial_of(sys, config, function.address));
     const VfsEntry* entry = entry_of(config, function.address, name, serial);
@@ -169,6 +170,14 @@ Result<std::vector<Warning>> await_provision(const VfsConfig& config, const Prog
     if (auto remark = remark_on(function.address, *progress, now)) out.push_back(*std::move(remark));
   }
   return out;
+}
+
+Result<> forget_progress(const ProgressRecords& records, std::chrono::seconds now) {
+  for (const PciAddress& pf : TRY(records.known())) {
+    const auto progress = TRY(records.load(pf));
+    if (!progress || !withholds(*progress, now)) TRY(records.remove(pf));
+  }
+  return {};
 }
 
 }  // namespace vfrail::plugin

@@ -39,4 +39,8 @@ Result<std::vector<Warning>> await_provision(const VfsConfig& config, const Prog
                                              const SysRoot& sys, std::chrono::seconds now,
                                              const Inventory& inventory);
 
+// Without an entry in `vfs`: removes what is written of PFs, as far as it withholds nothing. Another
+// configuration, which reaches provision before serve, can have it at work on them.
+Result<> forget_progress(const ProgressRecords& records, std::chrono::seconds now);
+
 }  // namespace vfrail::plugin

@@ -153,6 +153,21 @@ TEST_CASE("a driver that is not bound after a rebind is an error") {
   if (!done) CHECK(done.error().id_text() == "VF-NO-DRIVER");
 }
 
+TEST_CASE("a function is reset between unbind and bind, and gets its driver although the reset fails") {
+  const bool resettable = GENERATE(true, false);
+  const std::string folder = "sys/bus/pci/devices/0000:03:00.0/";
+  std::string files = folder +
+                      "driver -> ../../drivers/mlx5_core\nsys/bus/pci/drivers/mlx5_core/unbind = x\n"
+                      "sys/bus/pci/drivers_probe = x\n";
+  if (resettable) files += folder + "reset = x\n";
+  const HostTree tree(files);
+  const auto reset = reset_function(tree.sys, *DeviceId::parse("0000:03:00.0"));
+  REQUIRE(reset);
+  CHECK(reset->empty() == resettable);
+  CHECK(*tree.sys.text("sys/bus/pci/drivers_probe") == "0000:03:00.0");
+  if (resettable) CHECK(*tree.sys.text(folder + "reset") == "1");
+}
+
 TEST_CASE("hwaddr means hardware, and what stands on it only where no hardware has the address") {
   HostTree tree("");
   tree.world.add_vf("0000:21:10.0", "vf0");

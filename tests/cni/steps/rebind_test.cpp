@@ -1,5 +1,6 @@
 // Rebinds of the driver and the numbers of the device nodes, on the fake kernel: each bind takes the lowest
 // free ones.
+#include "cni/baseline/baseline_store.h"
 #include "cni/steps/rebind_step.h"
 #include "common/container/allocated_nodes.h"
 #include "common/errors/error_id.h"
@@ -106,6 +107,71 @@ TEST_CASE("a pod whose device has other nodes after the rebind than its containe
     CHECK(node.no_state());
   }
   SECTION("it has its own again") { CHECK(node.add(kGuid)); }
+}
+
+namespace {
+
+constexpr const char* kReset =
+    R"({"cniVersion":"1.0.0","name":"net","type":"vfrail","deviceID":"0000:21:10.0","reset":true})";
+
+struct ResetNode : TwoVfs {
+  std::vector<std::string> unclean() {
+    const auto store = RecordStore::open(dir.path("state"), dir.path("locks"));
+    REQUIRE(store);
+    const auto file = BaselineStore(*store).load_unclean(kFirstVf);
+    REQUIRE(file);
+    return *file ? (*file)->reasons : std::vector<std::string>();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("with reset a function is reset once, when its pod has ended, and is then as it was before") {
+  ResetNode node;
+  const std::string before = node.world.snapshot();
+  REQUIRE(node.add(kReset));
+  CHECK(node.resets.empty());
+  REQUIRE(node.del(kReset));
+  CHECK(node.resets == std::vector<std::string>{kFirstVf});
+  CHECK(node.unclean().empty());
+  CHECK(node.no_state());
+  CHECK(node.has("vf0"));
+  REQUIRE(node.add(kReset));
+  REQUIRE(node.del(kReset));
+  CHECK(node.resets.size() == 2);
+}
+
+TEST_CASE("a device that the kernel cannot reset alone is a warning of ADD and no error of DEL") {
+  ResetNode node;
+  node.world.has_flr = false;
+  node.world.add_veth(FakeWorld::kHost, "any");  // writes sysfs
+  REQUIRE(node.add(kReset));
+  REQUIRE(node.del(kReset));
+  CHECK(node.resets.empty());
+  CHECK(node.unclean().empty());
+}
+
+TEST_CASE("a device that could not be reset is unclean until a later try has done it") {
+  ResetNode node;
+  REQUIRE(node.add(kReset));
+  node.reset_failure = "write reset: EIO";
+  REQUIRE(node.del(kReset));
+  REQUIRE(node.unclean().size() == 1);
+  CHECK(node.unclean()[0] == "it could not be reset: write reset: EIO");
+  CHECK_FALSE(node.add(kReset));
+  CHECK(node.unclean().size() == 1);
+  node.reset_failure.clear();
+  REQUIRE(node.add(kReset));
+  CHECK(node.resets.size() == 3);
+  CHECK(node.unclean().empty());
+}
+
+TEST_CASE("a function that VFIO has by then is not reset: VFIO does it") {
+  ResetNode node;
+  REQUIRE(node.add(kReset));
+  node.world.give_to_vfio(kFirstVf);
+  REQUIRE(node.del(kReset));
+  CHECK(node.resets.empty());
 }
 
 }  // namespace vfrail::test

@@ -50,10 +50,12 @@ constexpr FaultScene kCdi{"a VF whose container gets its nodes by CDI",
                           R"("mtu":9000,"mac":"02:00:00:00:00:07",)"};
 constexpr FaultScene kConfigured{"a VF with addresses and routes of the host's own",
                                  R"("mtu":9000,"mac":"02:00:00:00:00:07","hostConfig":"move",)"};
+constexpr FaultScene kReset{"a VF that is reset for the next pod",
+                            R"("mtu":9000,"mac":"02:00:00:00:00:07","reset":true,)"};
 constexpr FaultScene kMacvlan{"a macvlan on a VF that stays in the host",
                               R"("mac":"02:00:00:00:00:07","mode":"macvlan","sourceRouting":true,)"};
-const FaultScene kScenes[] = {kPlain,   kVfSettings, kInfiniband, kIpoibInPod,
-                              kRenamed, kCdi,        kConfigured, kMacvlan};
+const FaultScene kScenes[] = {kPlain, kVfSettings, kInfiniband, kIpoibInPod, kRenamed,
+                              kCdi,   kConfigured, kReset,      kMacvlan};
 
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const size_t at = text.find(what);

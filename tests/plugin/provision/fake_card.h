@@ -56,6 +56,7 @@ class FakeCard {
   }
 
   std::vector<std::string> log;         // "sriov_numvfs 2"
+  bool dynamic_vfio = false;            // vfio-pci has the IDs of all VFs
   std::string refused;                  // a file whose write fails, with EIO
   std::vector<std::string> autoprobed;  // VFs that had a driver as soon as they were there
 
@@ -79,7 +80,7 @@ class FakeCard {
       std::filesystem::remove(tree_.root() + "/" + kPath + text + "/driver");
       return {};
     }
-    std::ofstream(file) << text;
+    std::ofstream(file) << (text == "\n" ? "" : text);
     return {};
   }
 
@@ -104,9 +105,20 @@ class FakeCard {
   }
 
   Result<> bind(const std::string& address) {
-    tree_.add(std::string(kPath) + address + "/driver -> ../../../../bus/pci/drivers/iavf\n" + kPath +
-              address + "/net/" + "eth" + address.substr(address.size() - 1) + "/type = 1\n");
+    if (std::filesystem::exists(tree_.root() + "/" + kPath + address + "/driver")) return {};
+    const std::string driver = dynamic_vfio ? "vfio-pci" : overridden(address).value_or("iavf");
+    tree_.add(std::string(kPath) + address + "/driver -> ../../../../bus/pci/drivers/" + driver + "\n");
+    if (driver == "iavf")
+      tree_.add(std::string(kPath) + address + "/net/" + "eth" + address.substr(address.size() - 1) +
+                "/type = 1\n");
+    else
+      tree_.add(std::string(kPath) + address + "/enable = 0\n");
     return {};
+  }
+
+  std::optional<std::string> overridden(const std::string& address) const {
+    const auto text = tree_.sys().text(std::string(kPath) + address + "/driver_override").or_none();
+    return text && !text->empty() && *text != "(null)" ? text : std::nullopt;
   }
 
   Tree tree_;

@@ -137,6 +137,19 @@ TEST_CASE("mlx5, InfiniBand: each VF has its GUIDs before it is bound, derived o
         writes("02:00:00:00:00:00:00:01", "02:00:00:00:00:00:00:02"));
 }
 
+TEST_CASE("each VF costs one message to its PF and one bind, however many there are") {
+  Card tree("i40e");
+  tree.add("sys/devices/pci0000:16/0000:16:02.0/0000:18:00.0/sriov_totalvfs = 127\n");
+  const auto writes = [&](const std::string& count) {
+    const auto config =
+        vfs_config(R"({"vfs": [{"pf": "ens1f0", "count": )" + count + R"(, "trust": true}]})");
+    return provision_plan(config, facts_of(tree)).writes();
+  };
+  CHECK(writes("8") == 8 * 2 + 5);
+  CHECK(writes("64") == 64 * 2 + 5);
+  CHECK(writes("127") == 127 * 2 + 5);
+}
+
 TEST_CASE("igb: all VFs are removed before there are more, while all of them are free") {
   CHECK_THAT(planned(Tree("igb_node"), grow()),
              Catch::StartsWith(R"(record that sriov_drivers_autoprobe of 0000:21:00.0 was 1
@@ -278,6 +291,46 @@ TEST_CASE("VFs that exist get what they lack: a GUID of zero while they are free
   facts.pods_unknown = "kubelet does not answer";
   CHECK(plan(R"(, "linkState": "enable")") ==
         "! VFs of 0000:21:00.0 are not set or bound: kubelet does not answer\n");
+}
+
+TEST_CASE("a VF that Kata or a VM has left with vfio-pci gets its own driver where it is configured") {
+  Tree tree("igb_node");
+  const std::string vf = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.4/";
+  tree.remove(vf + "driver");
+  tree.add(vf + "driver -> ../../../../bus/pci/drivers/vfio-pci\n" + vf + "enable = 0\n");
+  const auto plan = [&](const std::string& more, const UsersById& users = {}) {
+    return planned(tree, R"({"vfs": [{"pf": "eth0", "count": 4)" + more + "}]}", users);
+  };
+  const std::string brought_back =
+      "write its address to /sys/bus/pci/devices/0000:21:00.0/virtfn2/driver/unbind\n"
+      "write nothing to /sys/bus/pci/devices/0000:21:00.0/virtfn2/driver_override\n"
+      "write the address of virtfn2 of 0000:21:00.0 to /sys/bus/pci/drivers_probe\n";
+  CHECK(plan(R"(, "driver": "default")") == brought_back);
+  CHECK(plan(R"(, "driver": "default#2")") == brought_back);
+  CHECK(plan("") == "");
+  CHECK(plan(R"(, "driver": "default#0-1")") == "");
+  CHECK(plan(R"(, "driver": "default")", {{"0000:21:10.4", {"pod demo/kata"}}}) == "");
+  tree.add(vf + "enable = 1\n");
+  CHECK(
+      plan(R"(, "driver": "default")") ==
+      "! VFs of 0000:21:00.0 keep the driver that they have: 0000:21:10.4 is bound to vfio-pci, and a VM or "
+      "a program has it open (driver is to be default); run it again when they are free\n");
+  CHECK(plan(R"(, "driver": "vfio-pci#2")") == "");
+}
+
+TEST_CASE("VFs that are bound to vfio-pci and not open are free: another number of them can be made") {
+  Tree tree("igb_node");
+  const std::string vf = "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.4/";
+  tree.remove(vf + "driver");
+  tree.add(vf + "driver -> ../../../../bus/pci/drivers/vfio-pci\n" + vf + "enable = 0\n");
+  CHECK_THAT(planned(tree, grow()), Catch::Contains("write 7 to"));
+}
+
+TEST_CASE("a VF goes from its own driver to vfio-pci when it is free, the others stay") {
+  CHECK(planned(Tree("igb_node"), R"({"vfs": [{"pf": "eth0", "count": 4, "driver": "vfio-pci#1"}]})") ==
+        "write its address to /sys/bus/pci/devices/0000:21:00.0/virtfn1/driver/unbind\n"
+        "write vfio-pci to /sys/bus/pci/devices/0000:21:00.0/virtfn1/driver_override\n"
+        "write the address of virtfn1 of 0000:21:00.0 to /sys/bus/pci/drivers_probe\n");
 }
 
 TEST_CASE("a mode of RDMA that the node does not have, and an entry without a PF, are warnings") {

@@ -164,6 +164,36 @@ TEST_CASE(
   CHECK(card.state() == "numvfs 1, autoprobe 1, iavf");
 }
 
+TEST_CASE("VFs are bound to vfio-pci, some of them, and back to their own driver") {
+  const auto config = [](const std::string& driver) {
+    return R"({"vfs": [{"pf": "ens1f0", "count": 3, "mac": "none", "driver": )" + driver + "}]}";
+  };
+  FakeCard card;
+  CHECK(provision_run(plan_of(card, config(R"(["vfio-pci#1-2"])")), card.world())[0].failures.empty());
+  CHECK(card.state() == "numvfs 3, autoprobe 1, iavf vfio-pci vfio-pci");
+  CHECK(plan_of(card, config(R"(["vfio-pci#1-2"])")).writes() == 0);
+  const ProvisionPlan back = plan_of(card, config(R"(["vfio-pci#2", "default#1"])"));
+  SECTION("that is free") {
+    CHECK(provision_run(back, card.world())[0].failures.empty());
+    CHECK(card.state() == "numvfs 3, autoprobe 1, iavf iavf vfio-pci");
+    CHECK(plan_of(card, config(R"(["vfio-pci#2", "default#1"])")).writes() == 0);
+  }
+  SECTION("that a VM has opened meanwhile, and keeps") {
+    card.tree().add(std::string(FakeCard::kPath) + "0000:18:02.1/enable = 1\n");
+    const auto results = provision_run(back, card.world());
+    REQUIRE_FALSE(results[0].failures.empty());
+    CHECK_THAT(results[0].failures[0].text, Catch::Contains("0000:18:02.1 is open by now"));
+    CHECK(card.state() == "numvfs 3, autoprobe 1, iavf vfio-pci vfio-pci");
+  }
+  SECTION("that vfio-pci takes again") {
+    card.dynamic_vfio = true;
+    const auto results = provision_run(back, card.world());
+    REQUIRE(results[0].failures.size() == 1);
+    CHECK_THAT(results[0].failures[0].text,
+               Catch::Contains("vfio-pci is bound to") && Catch::Contains("remove_id"));
+  }
+}
+
 TEST_CASE("the functions of one card are of one card, others are not") {
   CHECK(card_of(*PciAddress::parse("0000:18:00.0")) == card_of(*PciAddress::parse("0000:18:00.1")));
   CHECK(card_of(*PciAddress::parse("0000:18:00.0")) != card_of(*PciAddress::parse("0000:19:00.0")));

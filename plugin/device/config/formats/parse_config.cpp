@@ -20,12 +20,16 @@ constexpr int64_t kMaxRescanSeconds = 365LL * 86'400;
 // sriov-network-operator's, for the resources of its policies.
 constexpr const char* kPolicyPrefix = "openshift.io";
 
-Error no_resources(const Json::Object& top) {
+std::string hint_of_lists(const Json::Object& top) {
   std::string hint;
   for (const auto& [key, value] : top) {
     const std::string meant = nearest_name(key, {"resourceList", "configList", "mode"});
     if (!meant.empty() && key != meant) hint = "; there is \"" + key + "\", did you mean \"" + meant + "\"?";
   }
+  return hint;
+}
+
+Error no_resources(const std::string& hint) {
   return Error{Errc::invalid, 0,
                "resourceList: missing, and so are configList and mode: there is nothing to advertise" + hint,
                ErrorId::config_empty};
@@ -80,6 +84,13 @@ Result<> read_provided(ObjectReader& top, ConfigWarnings& warnings, bool strict,
   return {};
 }
 
+// A part without resources is one for `vfrail provision`, if it has `vfs`.
+Result<> check_vfs_alone(ObjectReader& top, const std::string& hint) {
+  VfsConfig vfs;
+  TRY(read_vfs(top, vfs));
+  return vfs.entries.empty() || !hint.empty() ? Result<>(no_resources(hint)) : Result<>();
+}
+
 // Adds what one configuration says; `options.file` is its place.
 Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config& out) {
   const Json::Object* top = json.as_object();
@@ -99,7 +110,7 @@ Result<> parse_top_level(const Json& json, const ConfigOptions& options, Config&
   TRY(read_config_list(reader, options, out));
   const bool has_entries = entries(out) > before;
   TRY(check_empty_lists(reader, warnings, has_entries));
-  if (!has_entries) return no_resources(*top);
+  if (!has_entries) TRY(check_vfs_alone(reader, hint_of_lists(*top)));
   return warnings.unknown_keys(reader, KeyPlace::top_level);
 }
 
@@ -135,6 +146,12 @@ Result<Config> parse_config(const std::vector<Document>& documents, const Config
 Result<Config> parse_config(std::string_view text, const ConfigOptions& options) {
   const auto documents = TRY(read_documents(text, options.file));
   Config out = TRY(parse_config(documents, options));
+  if (out.resources.empty() && !out.vfs.entries.empty())
+    return Error{Errc::invalid, 0,
+                 options.file +
+                     ": it has vfs alone, which is for `vfrail provision`: without resourceList or "
+                     "configList there is nothing to advertise",
+                 ErrorId::config_empty};
   if (out.resources.empty())
     return Error{Errc::invalid, 0, options.file + ": " + no_config(documents), ErrorId::config_empty};
   return out;

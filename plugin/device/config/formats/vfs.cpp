@@ -3,6 +3,7 @@
 #include "common/errors/error_id.h"
 #include "common/one_of.h"
 #include "common/text.h"
+#include "plugin/device/config/device_range.h"
 #include "plugin/documents/config_parts.h"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ constexpr int64_t kMaxCount = 65'535;
 constexpr int64_t kLeastMtu = 68;
 constexpr int64_t kMostMtu = 65'535;
 constexpr int64_t kMostRate = std::numeric_limits<uint32_t>::max();  // Mbit/s, a number of 32 bits
+
+constexpr VfDriver kVfDrivers[] = {VfDriver::kernel, VfDriver::none, VfDriver::vfio_pci};
 
 constexpr const char* kOperatorGuids = "/etc/sriov-operator/infiniband/guids";
 
@@ -175,6 +178,21 @@ Result<> read_rates(ObjectReader& entry, VfsEntry& out) {
   return {};
 }
 
+// "vfio-pci", or one for some VFs: ["vfio-pci#4-7", "default#0-3"].
+Result<> read_drivers(ObjectReader& reader, VfsEntry& out) {
+  std::vector<std::string> allowed;
+  for (const VfDriver one : kVfDrivers) allowed.emplace_back(vf_driver_name(one));
+  for (const std::string& text : TRY(read_some(reader, "driver"))) {
+    const std::string name = text.substr(0, text.find('#'));
+    const auto at = std::find(allowed.begin(), allowed.end(), name);
+    if (at == allowed.end()) return reader.error("driver", must_be_one_of(allowed, name));
+    if (const std::string fault = device_range_fault(text); !fault.empty())
+      return reader.error("driver", "\"" + text.substr(0, 64) + "\" " + fault);
+    out.drivers.push_back({kVfDrivers[static_cast<size_t>(at - allowed.begin())], text});
+  }
+  return {};
+}
+
 Result<> read_settings(ObjectReader& reader, VfsEntry& out) {
   const Choices<std::string> types = {{"ether", "ether"},
                                       {"infiniband", "infiniband"},
@@ -194,12 +212,7 @@ Result<> read_settings(ObjectReader& reader, VfsEntry& out) {
                                                         {"enable", VfLinkState::enable},
                                                         {"disable", VfLinkState::disable}}));
   TRY(read_rates(reader, out));
-  out.driver =
-      TRY(read_choice<VfDriver>(
-              reader, "driver",
-              {{"default", VfDriver::kernel}, {"none", VfDriver::none}, {"vfio-pci", VfDriver::vfio_pci}}))
-          .value_or(VfDriver::kernel);
-  return {};
+  return read_drivers(reader, out);
 }
 
 // What cannot be meant for one PF.
@@ -272,6 +285,13 @@ const char* vf_driver_name(VfDriver driver) {
       return "vfio-pci";
   }
   return "?";
+}
+
+std::optional<VfDriver> VfsEntry::driver_of(uint32_t vf) const {
+  for (const VfDriverChoice& one : drivers) {
+    if (device_range_selects(one.text, vf_driver_name(one.driver), vf)) return one.driver;
+  }
+  return std::nullopt;
 }
 
 Result<> read_vfs(ObjectReader& top, VfsConfig& out) {

@@ -2,8 +2,11 @@
 #include "plugin/admin/provision/provision.h"
 
 #include "common/json.h"
+#include "plugin/device/provisioning/progress.h"
 #include "tests/plugin/admin/report/run.h"
 #include "tests/plugin/tree.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/places.h"
 
 #include <catch2/catch.hpp>
 
@@ -86,4 +89,18 @@ TEST_CASE("provision: JSON has outcome, steps and reasons of each PF") {
   CHECK(*first.find("reasons")->as_array()->at(0).find("id") == Json("VF-PROVISION-REFUSED"));
   const Json& second = json->find("pfs")->as_array()->at(1);
   CHECK(second.find("steps")->as_array()->size() == 1);
+  CHECK(test::schema_violation(test::source_text("plugin/admin/report/schema.json"), run.out) == "");
+}
+
+TEST_CASE("provision: what was written of a PF whose entry is gone is removed") {
+  Command command;
+  command.tree.add("proc/sys/kernel/random/boot_id = boot\n");
+  const ProgressRecords progress(command.tree.root() + "/run/vfrail/provision", "boot");
+  const PciAddress gone = *PciAddress::parse("0000:21:00.1");
+  REQUIRE(progress.save(gone, {ProgressState::refused, "vfs[1]", "because", boot_time()}));
+  CHECK(command.run(R"([{"pf": "eth0", "count": 4}])").code == 0);
+  CHECK(progress.load(gone)->has_value());  // --dry-run
+  CHECK(command.run(R"([{"pf": "eth0", "count": 4}])", false).code == 0);
+  CHECK_FALSE(progress.load(gone)->has_value());
+  CHECK(progress.load(*PciAddress::parse("0000:21:00.0"))->has_value());
 }

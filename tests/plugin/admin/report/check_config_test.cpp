@@ -98,6 +98,23 @@ TEST_CASE(
   CHECK(result.err.find("a unix socket's path can have 107") != std::string::npos);
 }
 
+TEST_CASE("check-config describes a file with vfs alone, and finds what is wrong in it") {
+  const TempDir folder;
+  const Run good = check({write(folder, R"({"vfs": [{"pf": ["ens1f*", "0000:3b:00.0"], "count": 8,
+                                                     "driver": "vfio-pci#4-7"}], "rdma": {"netns": "shared"}})")});
+  CHECK(good.code == 0);
+  CHECK(good.out ==
+        "vfs[0]\n  PFs        0000:3b:00.0, ens1f*\n  makes      8 VFs\n  driver     vfio-pci#4-7\n");
+  CHECK_THAT(good.err, Catch::Contains("note: ") && Catch::Contains("for `vfrail provision`, not for serve"));
+  const Run faulty = check({write(folder, R"({"vfs": [{"pf": "ens1f0"}]})")});
+  CHECK(faulty.code == 2);
+  CHECK_THAT(faulty.err, Catch::Contains("vfs[0].count: missing"));
+  const Run misspelt =
+      check({write(folder, R"({"vfs": [{"pf": "ens1f0", "count": 1}], "resourceLst": []})")});
+  CHECK(misspelt.code == 2);
+  CHECK_THAT(misspelt.err, Catch::Contains("did you mean \"resourceList\"?"));
+}
+
 TEST_CASE("check-config says on which nodes ddpProfiles match nothing") {
   const TempDir folder;
   const Run result = check(

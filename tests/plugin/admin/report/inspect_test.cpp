@@ -375,6 +375,8 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
   // What `vfrail top` prints (top_test.cpp).
   for (const char* other : {"interval_ms", "traffic", "names", "pod", "percent", "per_second"})
     known.erase(other);
+  // What `vfrail provision` prints (provision_test.cpp).
+  for (const char* other : {"outcome", "dry_run", "pfs", "interface", "entry", "steps"}) known.erase(other);
   // What `vfrail plan` prints (plan_test.cpp).
   for (const char* other : {"fabrics",  "fabric",        "ways",           "way",          "recommended",
                             "why",      "later",         "not_offered",    "configured",   "differences",

@@ -132,6 +132,21 @@ TEST_CASE("a PF without an entry is neither awaited nor recorded") {
   CHECK_FALSE(node.records().load(kPf)->has_value());
 }
 
+TEST_CASE("without vfs what was written of PFs is removed, unless provision is at work on them") {
+  Node node;
+  for (const ProgressState state : {ProgressState::awaited, ProgressState::refused, ProgressState::done}) {
+    node.write(state, kStart);
+    REQUIRE(forget_progress(node.records(), kStart));
+    CHECK_FALSE(node.records().load(kPf)->has_value());
+  }
+  node.write(ProgressState::running, kStart);
+  REQUIRE(forget_progress(node.records(), kStart));
+  CHECK(node.records().load(kPf)->has_value());
+  REQUIRE(forget_progress(node.records(), kStart + kProvisionPatience));
+  CHECK_FALSE(node.records().load(kPf)->has_value());
+  CHECK(node.records().known()->empty());
+}
+
 TEST_CASE("progress of another boot, and a damaged record, count as none") {
   Node node;
   node.write(ProgressState::done, kStart);

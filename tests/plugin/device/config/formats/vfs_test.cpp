@@ -51,9 +51,21 @@ vfs:
   CHECK(first.eswitch == EswitchMode::legacy);
   CHECK(first.mac_list.size() == 2);
   CHECK(first.policy.text() == "min_tx_rate 10 max_tx_rate 100, spoofchk off, trust on, link_state enable");
-  CHECK(first.driver == VfDriver::vfio_pci);
+  CHECK(first.driver_of(1) == VfDriver::vfio_pci);
+  CHECK_FALSE(config->entries[1].driver_of(1));
   CHECK(config->entries[1].guid_list ==
         std::vector<uint64_t>{0x0200000000000001, 0x0200000000000002, 0x0200000000000003});
+}
+
+TEST_CASE("VFs of one PF can have different drivers, by their indexes") {
+  const auto config =
+      parse(R"({"vfs": [{"pf": "ens1f0", "count": 8, "driver": ["vfio-pci#4-6", "default#0,5-7"]}]})");
+  REQUIRE(config);
+  const VfsEntry& entry = config->entries.at(0);
+  CHECK(entry.driver_of(0) == VfDriver::kernel);
+  CHECK_FALSE(entry.driver_of(1));
+  CHECK(entry.driver_of(5) == VfDriver::vfio_pci);
+  CHECK(entry.driver_of(7) == VfDriver::kernel);
 }
 
 TEST_CASE("what is wrong in an entry is named with entry, key and cause") {
@@ -73,6 +85,8 @@ TEST_CASE("what is wrong in an entry is named with entry, key and cause") {
      "linkTyp (line 1): unknown key; did you mean \"linkType\"?");
   is(R"("pf": "ib0", "count": 2, "driver": "vfio")",
      "driver (line 1): must be one of default, none, vfio-pci, got \"vfio\"");
+  is(R"("pf": "ib0", "count": 2, "driver": "vfio-pci#1-0")",
+     "driver (line 1): \"vfio-pci#1-0\" the range 1-0 is empty: the smaller number comes first");
   is(R"("pf": "ib0", "count": 2, "guids": ["02:00:00:00:00:00:00:01"])",
      "guids (line 1): the list has 1 for 2 VFs: each VF needs one");
   is(R"("pf": "ib0", "count": 2, "guids": {"first": "02:00:00:00:00:00:00:01", "last": "02:00:00:00:00:00:00:01"})",
@@ -83,6 +97,13 @@ TEST_CASE("what is wrong in an entry is named with entry, key and cause") {
      "trust (line 1): VFs of InfiniBand do not have it");
   is(R"("pf": "ib0", "count": 2, "rates": {"min": 20, "max": 10})",
      "rates.min (line 1): it is larger than max");
+}
+
+TEST_CASE("a file with vfs alone has nothing to serve") {
+  const auto served = parse_config(R"({"vfs":[{"pf":"ens1f0","count":2}]})", {.file = "c.json"});
+  REQUIRE_FALSE(served);
+  CHECK(served.error().id_text() == "VF-CONFIG-EMPTY");
+  CHECK_THAT(served.error().text, Catch::Contains("vfs alone"));
 }
 
 TEST_CASE("serve ignores vfs, and a fault in it takes no resource away; check-config finds it") {
