@@ -6,7 +6,8 @@
 #       --program build/peers/tuning --program build/peers/static --program build/peers/sriov-cni
 #       tests/lab/cni_peers_test.sh [PATTERN [all [GROUPS]]]
 # PATTERN: configurations with such names alone. "all" shows also those differences that are documented. GROUPS: groups with such
-# names alone, so that several VMs can share the half hour.
+# names alone, so that several VMs can share the half hour. host-device is that of tests/peers/build: Debian's 1.1.1 prints an
+# empty dns in each result.
 # shellcheck source=tests/lab/guest/lib.sh
 . /lab/lib.sh
 ONLY=${1:-} DIFFERENCES=${2:-} ONLY_GROUPS=${3:-} all_differences=/host/differences

@@ -37,7 +37,7 @@ usual_answer='{"cniVersion": "1.0.0", "ips": [{"address": "10.9.0.5/24", "gatewa
 # No jq here: in the lab's VM each start of it takes half a second. Left out is what the kernel changes by itself. A VF whose
 # address nobody has set has none at its PF, or its own, once it has been up.
 links() {
-    sed -E "/^ *alias /d; s/^[0-9]+: //; s/,?(LOWER_UP|NO-CARRIER)//g; s/ (qdisc|state|permaddr) [^ ]+//g; s/^ +vf ([0-9]+) .*link\/ether/vf \\1/
+    sed -E "/^ *alias /d; s/^[0-9]+: //; s/,?(LOWER_UP|NO-CARRIER)//g; s/<,/</; s/ (qdisc|state|permaddr) [^ ]+//g; s/^ +vf ([0-9]+) .*link\/ether/vf \\1/
         /^vf/s/ (00:00:00:00:00:00|${place[mac]}|${place[mac2]}) / its own /; s/^( +|)/$1 /"
 }
 state() {
@@ -175,7 +175,7 @@ attachment() {
     eventually netdev "${place[vf]}" > /dev/null
     state > $work/after
     diff $work/before $work/after > $work/changed || { sed -nE 's/^([-+])node /after: \1 /p' $work/changed; dirty=1; }
-    ! ip link show dev "${place[if]}" type dummy > /dev/null 2>&1 || ip link del "${place[if]}"
+    [[ " $verbs " != *' name-in-use '* ]] || ip link del "${place[if]}" type dummy
 }
 
 written() {

@@ -252,10 +252,12 @@ for text in '{' '{}' '[]' 'null' '"x"' ' '; do whole equal "the text $text" "$te
 group='names of pod and interface'
 for name in '' a/b . 'a b' sixteen-letters- a:b; do IFNAME=$name hd equal "CNI_IFNAME \"$name\"" "$vf"; done
 for container in '' a/b _a '-a' a.b; do CONTAINER=$container hd equal "CNI_CONTAINERID \"$container\"" "$vf"; done
-for netns in '' /run/netns/none /dev/null /proc/1/ns/net; do
+for netns in '' /run/netns/none /dev/null; do
     NETNS=$netns hd equal "host-device, CNI_NETNS \"$netns\"" "$vf"
     NETNS=$netns sr equal "sriov, CNI_NETNS \"$netns\"" ''
 done
+NETNS=/proc/1/ns/net hd failed-add "host-device, the host's own namespace" "$vf"
+NETNS=/proc/1/ns/net sr failed-add "sriov, the host's own namespace" ''
 
 group='what becomes of it'
 # expects HD SR: the row for each of the two.
