@@ -62,6 +62,7 @@ queue_lab() {
     queue 'lab, device plugin' lab --name plugin --limit 900 tests/lab/plugin_test.sh
     queue 'lab, provision' lab --name provision --limit 600 tests/lab/provision_test.sh
     queue 'lab, demo' lab --name demo --limit 900 examples/demo/story.sh
-    [ "${LAB_KERNEL:-6}" != 7 ] ||
-        queue 'lab, traffic of pods' lab --name pods-traffic --limit 900 tests/lab/pods_traffic_test.sh exclusive
+    [ "${LAB_KERNEL:-6}" = 7 ] || return 0
+    queue 'lab, traffic of pods' lab --name pods-traffic --limit 900 tests/lab/pods_traffic_test.sh exclusive
+    queue 'lab, traffic of rails' lab --name rails-traffic --limit 600 tests/lab/rails_traffic_test.sh 5
 }

@@ -214,6 +214,11 @@ TEST_CASE("The settings of a VF are read as sriov-cni reads them") {
   CHECK(cleared->vf.settings.vlan == VfVlan{});
 }
 
+TEST_CASE("The words of a VF's settings are read in any letter case") {
+  CHECK(parsed(R"("spoofchk":"ON","trust":"Off","link_state":"Auto")").vf.settings.text() ==
+        "spoofchk on, trust off, link_state auto");
+}
+
 TEST_CASE("VF settings that no driver accepts are refused by name before any change") {
   const auto [text, wanted] = GENERATE(table<std::string, std::string>(
       {{R"("vlan":4095)", "vlan: "},
