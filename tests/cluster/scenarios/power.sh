@@ -13,8 +13,6 @@ explained_here='^pods/kube-system_vfrail-.* warning .* has the record of an atta
 # it registers it, sees two seconds later that the file is another one, ends that registration and makes a new one.
 explained_here+='|^kubelet.log: .*RegisterPlugin error -- dial failed at socket'
 explained_here+='|^kubelet.log: .*"ListAndWatch ended unexpectedly for device plugin" .*(the client connection is closing|use of closed network connection)'
-# It wants to start the pods that it knows before it has looked at their ConfigMaps.
-explained_here+='|^kubelet.log: .*object "kube-system"/"vfrail-config" not registered'
 # A write that is a moment old may be lost with the power, and the programs of this disk must not be.
 on_node sync
 ${down:-node_power_off}

@@ -12,11 +12,10 @@ has_of=$(in_pod stays ip -brief address show net1)
 reaches() { in_pod stays busybox ping -c 3 -W 5 -I net1 "$(address_of "$1")"; }
 check 'the one reaches the other' eventually reaches goes
 
-# What scenarios/power.sh has for the same: no DEL of "goes", a stale socket, a ConfigMap not yet there.
+# What scenarios/power.sh has for the same: no DEL of "goes", a stale socket.
 explained_here='^pods/kube-system_vfrail-.* warning .* has the record of an attachment .*pod default/goes'
 explained_here+='|^kubelet.log: .*RegisterPlugin error -- dial failed at socket'
 explained_here+='|^kubelet.log: .*"ListAndWatch ended unexpectedly for device plugin" .*(the client connection is closing|use of closed network connection)'
-explained_here+='|^kubelet.log: .*object "kube-system"/"vfrail-config" not registered'
 of_node 2 on_node sync
 of_node 2 node_power_off
 check 'the pod of the other node has what it had' is "$has_of" in_pod stays ip -brief address show net1
