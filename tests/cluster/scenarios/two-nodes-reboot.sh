@@ -7,7 +7,6 @@ kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 # What scenarios/power.sh has for the same.
 explained_here='^kubelet.log: .*RegisterPlugin error -- dial failed at socket'
 explained_here+='|^kubelet.log: .*"ListAndWatch ended unexpectedly for device plugin" .*(the client connection is closing|use of closed network connection)'
-explained_here+='|^kubelet.log: .*object "kube-system"/"vfrail-config" not registered'
 kubectl apply -f - << END > /dev/null
 apiVersion: apps/v1
 kind: ReplicaSet
