@@ -22,11 +22,12 @@ with_classes() {
     installed --set dra.enabled=true --set-json "dra.deviceClasses=[{\"name\":\"hostdev\",\"resource\":\"$RESOURCE\"},{\"name\":\"shared\",\"resource\":\"$shared\"}]" "$@"
 }
 rdma=$(on_node "rdmadev $device" | tr -d '\n') nodes=$(on_node "nodes_of $device | cut -d' ' -f1")
+of_container() { kubectl exec "$1" -c test -- "${@:2}"; }
 # shares NAME: the pod runs with the nodes of the device, which it can open.
 shares() {
     check "$1 runs" eventually running "$1"
-    check "$1 has the nodes of the device" is "$nodes" in_pod "$1" ls /dev/infiniband
-    check "$1 can open it" has PORT_ACTIVE in_pod "$1" ibv_devinfo -d "$rdma"
+    check "$1 has the nodes of the device" is "$nodes" of_container "$1" ls /dev/infiniband
+    check "$1 can open it" has PORT_ACTIVE of_container "$1" ibv_devinfo -d "$rdma"
 }
 
 section 'from the device plugin'
@@ -36,7 +37,7 @@ RESOURCE=$shared pod before '' 1
 shares before
 check 'vfrail is installed with DRA' with_classes
 check 'the other devices are in slices' eventually is $DEVICES published
-check 'the shared one stays, as a pod has a share' is 25 of_plugin
+check 'the shared one stays, as a pod has a share' eventually is 25 of_plugin
 check 'and inspect says so' eventually has 'pods have shares by the device plugin' \
     kubectl -n kube-system exec daemonset/vfrail -c vfrail -- vfrail inspect
 kubectl delete pod before --wait=false > /dev/null
@@ -59,6 +60,9 @@ RESOURCE=$shared pod double '' 2
 check 'for two shares in one container the scheduler waits, as README says' eventually has 'FailedScheduling.*\(cannot allocate all claims\|Insufficient\)' events double
 kubectl delete pod double --wait=false > /dev/null
 check 'it can be deleted' eventually gone double
+# Until then kubelet goes through its device plugin's part for each such pod, and that has ended kubelet 1.37.1 here when twenty pods
+# began at once (fatal error: concurrent map read and map write, in devicemanager.Allocate(); kubernetes#130050).
+check 'kubelet has forgotten the resource of the device plugin' eventually is '' of_plugin
 for ((i = 1; i <= 20; i++)); do RESOURCE=$shared pod "s$i" '' 1; done
 check 'twenty pods share the device' eventually is 22 how_many_run
 shares s20
