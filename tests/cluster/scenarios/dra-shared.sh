@@ -62,7 +62,7 @@ kubectl delete pod double --wait=false > /dev/null
 check 'it can be deleted' eventually gone double
 # Until then kubelet goes through its device plugin's part for each such pod, and that has ended kubelet 1.37.1 here when twenty pods
 # began at once (fatal error: concurrent map read and map write, in devicemanager.Allocate(); kubernetes#130050).
-check 'kubelet has forgotten the resource of the device plugin' eventually is '' of_plugin
+check 'kubelet has forgotten the resource of the device plugin' eventually lacks "$shared" on_node 'cat /var/lib/kubelet/device-plugins/kubelet_internal_checkpoint'
 for ((i = 1; i <= 20; i++)); do RESOURCE=$shared pod "s$i" '' 1; done
 check 'twenty pods share the device' eventually is 22 how_many_run
 shares s20
