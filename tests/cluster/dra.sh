@@ -56,8 +56,8 @@ results_of() {
         kubectl get resourceclaim "$claim" -o json | jq -r '.status.allocation.devices.results[]? | "\(.driver) \(.device)"'
     done
 }
-# prepared: the files of claims on the node: vfrail's records, and specs that name a claim. What is offered is no claim's.
-prepared() { on_node 'find /run/vfrail/claims /run/vfrail/prepared -type f ! -name "offer*" 2> /dev/null; grep -lE "[-=\"][0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" /var/run/cdi/* 2> /dev/null; true'; }
+# prepared: the files of claims on the node: vfrail's records, and specs that name a claim. Of what is offered the files are no claim's.
+prepared() { on_node 'find /run/vfrail/claims /run/vfrail/prepared -type f -name "*.json" 2> /dev/null; grep -lE "[-=\"][0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" /var/run/cdi/* 2> /dev/null; true'; }
 
 # template NAME DEVICES: a ResourceClaimTemplate; DEVICES is the JSON of its spec.devices.
 template() {
