@@ -7,6 +7,8 @@ fi
 dra_can_run || return
 list_never_below 0
 shared=rdma/one_shared device=0000:21:10.0
+# The moment between the two ways, when the Node's status is not yet that of the plugin.
+explained_here="the device plugin still offers $shared on this node"
 check 'the node has a Multus that resolves claims' multus_is claims
 on_node "ip link set \$(netdev $device) up"
 jq --arg name "$(on_node "netdev $device" | tr -d '\n')" \
