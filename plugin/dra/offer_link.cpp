@@ -9,7 +9,7 @@ namespace vfrail::plugin {
 namespace {
 
 // Before that many nobody need know: a container takes some seconds to start, on a busy node more.
-constexpr size_t kFailures = 15;
+constexpr int kPatientTries = 15;
 
 std::string text_of(const Json& object, std::string_view key) {
   const Json* value = object.find(key);
@@ -37,7 +37,7 @@ OfferLink::OfferLink(Options options, Log& log)
     : options_(std::move(options)),
       log_(log),
       agent_(options_.socket),
-      patient_until_(std::chrono::steady_clock::now() + options_.retry * kFailures) {}
+      patient_until_(std::chrono::steady_clock::now() + options_.retry * kPatientTries) {}
 
 OfferLink::~OfferLink() {
   if (!thread_.joinable()) return;
@@ -77,7 +77,7 @@ OfferLink::State OfferLink::send(const std::string& body) {
   out.slices = before.slices;
   out.writes = before.writes;
   const auto answer = agent_.put_devices(body);
-  failures_ = answer ? 0 : failures_ + 1;
+  answers_ = answer.ok();
   if (!answer) {
     out.reason = answer.error().text;
     out.id = answer.error().id_text();
@@ -98,12 +98,10 @@ void OfferLink::note(State now) {
   State before;
   {
     const std::lock_guard lock(mutex_);
-    // Its container starts beside this one.
-    if (failures_ > 0 && failures_ < kFailures && state_.node.empty()) return;
     before = std::exchange(state_, now);
   }
   if (before != now && on_change_) on_change_();
-  // Then that container has to reach the API server.
+  // Its container starts beside this one, and then has to reach the API server.
   if (!now.published && !logged_.published && std::chrono::steady_clock::now() < patient_until_) return;
   if (is_same(std::exchange(logged_, now), now)) return;
   if (now.published) {
@@ -119,8 +117,7 @@ void OfferLink::run(const std::stop_token& stop) {
     std::string body;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, failures_ > 0 ? options_.retry : options_.repeat,
-                        [this] { return is_new_; });
+      changed_.wait_for(lock, stop, answers_ ? options_.repeat : options_.retry, [this] { return is_new_; });
       is_new_ = false;
       body = body_;
     }

@@ -64,7 +64,7 @@ class OfferLink {
   std::condition_variable_any changed_;
   std::string body_;  // empty: nothing to offer yet
   bool is_new_ = false;
-  size_t failures_ = 0;  // one after another
+  bool answers_ = true;  // the agent, when it was asked last; the thread's
   State state_;
   State logged_;  // the thread's
   const std::chrono::steady_clock::time_point patient_until_;

@@ -11,7 +11,7 @@ namespace {
 
 // In a row, 15 s with the default waits: before that nobody need know. vfrail-kube starts beside this
 // process.
-constexpr size_t kFailures = 5;
+constexpr size_t kSilentFailures = 5;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ std::chrono::milliseconds StatusWriter::write(const std::string& uid, const Clai
     failures_ = 0;
     return options_.interval;
   }
-  if (++failures_ >= kFailures && complaint_ != done.error().text) {
+  if (++failures_ >= kSilentFailures && complaint_ != done.error().text) {
     complaint_ = done.error().text;
     log_.warning("the status of a claim cannot be written, trying again",
                  {{"claim", status.claim.text()}, {"reason", complaint_}, {"id", done.error().id_text()}});

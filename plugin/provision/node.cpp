@@ -24,14 +24,14 @@ const DeviceFacts* find_function(const Inventory& inventory, const PciAddress& a
   return at == all.end() ? nullptr : &*at;
 }
 
-// That a VM or a program has it open, or may have; empty: not.
+// That a VM or another process uses it, or may do so; empty: not.
 Result<std::string> user_space_use(const SysRoot& sys, const DeviceFacts& vf) {
   if (!vf.driver.is_user_space()) return std::string();
   const std::string bound = "is bound to " + vf.driver.name();
-  if (vf.driver.kind() != DriverKind::vfio) return bound + ", so that a program may have it open";
+  if (vf.driver.kind() != DriverKind::vfio) return bound + ", so that a process may use it";
   const auto open = TRY(open_by_vfio(DeviceFolder(sys, vf.id)));
-  if (!open) return bound + ", so that a VM or a program may have it open";
-  return *open ? bound + ", and a VM or a program has it open" : std::string();
+  if (!open) return bound + ", so that a VM or another process may use it";
+  return *open ? bound + " and in use by a VM or another process" : std::string();
 }
 
 std::string pods_of(const DeviceFacts& vf, const UsersById& users) {
@@ -46,7 +46,7 @@ Result<std::string> other_use(const SysRoot& sys, const DeviceFacts& vf) {
   if (vf.vdpa) return std::string("is a vDPA device");
   if (!vf.host_use.empty()) return "is used by the host: " + vf.host_use.front().what;
   if (vf.driver.is_bound() && vf.partly_away())
-    return std::string("has its interface or RDMA device in another network namespace");
+    return std::string("is in another network namespace, with its interface or its RDMA device");
   return std::string();
 }
 

@@ -89,7 +89,7 @@ check 'is detached' attach DEL
 ip netns exec pod true
 ip link set "$(netdev "$vf")" netns pod
 check 'one that somebody else has moved is not removed either' exits 4 provision
-check 'and named' has "$vf has its interface or RDMA device in another network namespace" printed
+check 'and named' has "$vf is in another network namespace, with its interface or its RDMA device" printed
 ip netns del pod
 eventually netdev "$vf" > /dev/null
 modprobe vfio-pci
@@ -98,7 +98,7 @@ echo "$vf" > "$pci/$vf/driver/unbind"
 echo 1 > "$pci/$vf/enable"
 rebind "$vf" vfio-pci
 check 'nor one that is bound to vfio-pci and open' exits 4 provision
-check 'which is named' has "$vf is bound to vfio-pci, and a VM or a program has it open" printed
+check 'which is named' has "$vf is bound to vfio-pci and in use by a VM or another process" printed
 echo "$vf" > "$pci/$vf/driver/unbind"
 echo 0 > "$pci/$vf/enable"
 rebind "$vf" vfio-pci

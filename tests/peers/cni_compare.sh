@@ -250,7 +250,7 @@ figures() {
     for name in "${!of_group[@]}"; do echo "  $name: ${of_group[$name]}, ${equal_of_group[$name]:-0} equal"; done | sort
     for name in "${!of_row[@]}"; do echo "  difference \"$name\": ${of_row[$name]}"; done | sort
     [ -n "${ONLY:-}${ONLY_GROUPS:-}" ] || for name in "${!lines_of[@]}"; do
-        [ -n "${of_row[$name]-}" ] || echo "  difference \"$name\": no configuration has it"
+        [ -n "${of_row[$name]-}" ] || echo "  difference \"$name\": in the table, but seen in no configuration"
     done
     check 'a configuration was compared' test $compared -gt 0
 }

@@ -163,9 +163,9 @@ std::optional<ClusterPod> read_cluster_pod(const Json& pod) {
                   text_at(pod, {"metadata", "labels", "app.kubernetes.io/component"}) == "device-plugin";
   out.requests = requests_of(pod);
   out.networks = networks_of(pod);
-  out.has_claims = !list_at(pod, {"spec", "resourceClaims"}).empty();
-  if (!out.is_vfrail && out.requests.empty() && !out.has_claims && out.networks.empty()) return std::nullopt;
-  if (out.has_claims) out.asked_networks = asked_networks_of(pod);
+  const bool has_claims = !list_at(pod, {"spec", "resourceClaims"}).empty();
+  if (!out.is_vfrail && out.requests.empty() && !has_claims && out.networks.empty()) return std::nullopt;
+  if (has_claims) out.asked_networks = asked_networks_of(pod);
   out.name = name_of(pod);
   out.node = text_at(pod, {"spec", "nodeName"});
   out.phase = text_at(pod, {"status", "phase"});

@@ -44,8 +44,7 @@ struct ClusterPod {
   bool ready = false;
   std::string reason;  // why it is not running, as the scheduler or kubelet says it
   ResourceCounts requests;
-  bool has_claims = false;                  // of its own (spec.resourceClaims)
-  std::vector<std::string> asked_networks;  // of a pod with claims: "default/hostdev"
+  std::vector<std::string> asked_networks;  // of a pod with claims of its own: "default/hostdev"
   std::vector<PodNetwork> networks;
   bool is_vfrail = false;
   uint16_t port = 0;  // of its port named "metrics"; 0: it has none

@@ -122,7 +122,7 @@ TEST_CASE(
   CHECK(node.metadata("other").devices.front().network.is_null());
 }
 
-TEST_CASE("a claim's metadata that cannot be read is left alone, and the pod is attached") {
+TEST_CASE("an unreadable metadata file of a claim stays unchanged, and ADD succeeds") {
   ClaimsNode node;
   node.prepare_two();
   const std::string file = node.dir.path("run/claims/metadata/claim-train-0-a-0.json");

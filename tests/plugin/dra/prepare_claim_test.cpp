@@ -113,6 +113,14 @@ struct ClaimsNode {
 
 const std::vector<ClaimedRequest> kOne{{"nic", {"0000-21-10-0"}}};
 
+// As an older version reads it, without a driver.
+Claim one_device() {
+  return {.name = {"default", "gpu-and-nic", kUid},
+          .pod = {"trainer-0", "77"},
+          .node_pool = "node-1",
+          .requests = kOne};
+}
+
 bool says(const Error& error, std::string_view text) {
   UNSCOPED_INFO(error.text);
   return error.text.find(text) != std::string::npos;
@@ -146,10 +154,7 @@ TEST_CASE("each request of a claim has a CDI device of its own beside those of i
 TEST_CASE(
     "where vfrail-cni finds claims by itself they have a hook that stops containers without the devices") {
   const ClaimsNode node;
-  Claim claim{.name = {"default", "gpu-and-nic", kUid},
-              .pod = {"trainer-0", "77"},
-              .node_pool = "node-1",
-              .requests = kOne};
+  Claim claim = one_device();
   const auto hooks = [&] { return node.spec("vfrail-vfrail.io-claim-" + kUid + "-nic.json")->edits.hooks; };
   REQUIRE(prepare_claim(claim, node.offered(), node.places));
   CHECK(hooks().empty());
@@ -218,17 +223,16 @@ TEST_CASE("a container finds what the devices of each request are in a file, unt
 }
 
 TEST_CASE(
-    "a claim that the pod names itself has its file below the claim's name, one of an old record none") {
+    "a claim that the pod references directly has its metadata by the claim's name; of an older record there "
+    "is none") {
   const ClaimsNode node;
-  Claim claim{.name = {"default", "mine", kUid},
-              .pod = {"trainer-0", "77"},
-              .node_pool = "node-1",
-              .driver = "vfrail.io",
-              .requests = kOne};
+  Claim claim = one_device();
+  claim.driver = "vfrail.io";
   const auto mounts = [&] { return node.spec("vfrail-vfrail.io-claim-" + kUid + "-nic.json")->edits.mounts; };
   REQUIRE(prepare_claim(claim, node.offered(), node.places));
-  CHECK(mounts().at(0).container_path ==
-        "/var/run/kubernetes.io/dra-device-attributes/resourceclaims/mine/nic/vfrail.io-metadata.json");
+  CHECK(
+      mounts().at(0).container_path ==
+      "/var/run/kubernetes.io/dra-device-attributes/resourceclaims/gpu-and-nic/nic/vfrail.io-metadata.json");
   REQUIRE(unprepare_claim(kUid, node.places));
   claim.driver.clear();
   REQUIRE(prepare_claim(claim, node.offered(), node.places));

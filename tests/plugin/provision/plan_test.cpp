@@ -171,17 +171,18 @@ TEST_CASE("VFs that are in use stay, and the refusal names who uses them") {
   CHECK(planned(tree, grow(), {{"0000:21:10.2", {"pod demo/trainer-0"}}}) ==
         keeps + "0000:21:10.2 is in pod demo/trainer-0; run it again when they are free\n");
   tree.move_to_pod("0000:21:10.4");
-  CHECK(planned(tree, grow()) ==
-        keeps +
-            "0000:21:10.4 has its interface or RDMA device in another network namespace; run it again "
-            "when they are free\n");
+  CHECK(
+      planned(tree, grow()) ==
+      keeps +
+          "0000:21:10.4 is in another network namespace, with its interface or its RDMA device; run it again "
+          "when they are free\n");
   tree.remove("sys/devices/pci0000:20/0000:20:00.0/0000:21:10.4/driver");
   CHECK_THAT(planned(tree, grow()), Catch::Contains("write 7 to"));
   tree.add(
       "sys/devices/pci0000:20/0000:20:00.0/0000:21:10.4/driver -> ../../../../bus/pci/drivers/vfio-pci\n");
   CHECK_THAT(planned(tree, grow()),
-             Catch::Contains("0000:21:10.4 is bound to vfio-pci, so that a VM or a program may "
-                             "have it open; run it again"));
+             Catch::Contains("0000:21:10.4 is bound to vfio-pci, so that a VM or another process may "
+                             "use it; run it again"));
   CHECK_THAT(planned(tree, R"({"vfs": [{"pf": "eth0", "count": 0}]})"),
              Catch::StartsWith("! 0000:21:00.0 keeps its 4 VFs, 0 are wanted"));
 }
@@ -313,8 +314,8 @@ TEST_CASE("a VF that Kata or a VM has left with vfio-pci gets its own driver whe
   tree.add(vf + "enable = 1\n");
   CHECK(
       plan(R"(, "driver": "default")") ==
-      "! VFs of 0000:21:00.0 keep the driver that they have: 0000:21:10.4 is bound to vfio-pci, and a VM or "
-      "a program has it open (driver is to be default); run it again when they are free\n");
+      "! VFs of 0000:21:00.0 keep the driver that they have: 0000:21:10.4 is bound to vfio-pci and in use by "
+      "a VM or another process (driver is to be default); run it again when they are free\n");
   CHECK(plan(R"(, "driver": "vfio-pci#2")") == "");
 }
 
