@@ -82,6 +82,8 @@ check 'wrong'       false
 END
 wait
 check 'out of time is 124'              is 124 status hangs
+check 'it says what each CPU was doing' grep -q 'NMI backtrace for cpu 1' "$tmp/hangs.err"
+check 'and what was in its registers'   grep -q 'RIP=' "$LAB_BUILD/runs/test-hangs/out/cpus"
 check 'a failed check is status 1'      is 1 status shared
 check 'and is counted'                  is '2 passed, 1 failed' tail -n 1 "$tmp/shared.out"
 
