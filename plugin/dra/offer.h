@@ -6,6 +6,7 @@
 // the device: each change is a write to the API server.
 #pragma once
 
+#include "common/container/claim_name.h"
 #include "common/json.h"
 #include "plugin/device/match/devices_in_use.h"
 #include "plugin/device/match/published_pool.h"
@@ -18,7 +19,6 @@
 
 namespace vfrail::plugin {
 
-inline constexpr const char* kDraDriver = "vfrail.io";
 // The key of taints; the value is the fault's code: "port_down".
 inline constexpr const char* kUnhealthyTaint = "vfrail.io/unhealthy";
 
