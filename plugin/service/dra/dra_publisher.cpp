@@ -57,12 +57,13 @@ class DraPublisher::Mailbox {
 
 struct DraPublisher::Servers {
   Servers(DraSockets paths, const std::string& driver, std::shared_ptr<Mailbox> mailbox, ClaimWork& work,
-          ClaimWorkers& workers, Log& log)
+          ClaimWorkers& workers, std::chrono::milliseconds patience, Log& log)
       : sockets(std::move(paths)),
         service({.driver = driver,
                  .endpoint = sockets.plugin,
                  .on_registration = [mailbox = std::move(mailbox)](
-                                        RegistrationResult result) { mailbox->put(std::move(result)); }},
+                                        RegistrationResult result) { mailbox->put(std::move(result)); },
+                 .node_pool_patience = patience},
                 work, workers, log),
         plugin({.path = sockets.plugin,
                 .add_to = [this](grpc::ServerBuilder& builder) { service.add_plugin_to(builder); },
@@ -98,7 +99,8 @@ Result<> DraPublisher::start(std::function<void()> wake) {
   watches_.push_back(TRY(FolderWatch::start(sockets.registration_folder)));
   watches_.push_back(TRY(FolderWatch::start(sockets.plugin_folder)));
   mailbox_->wake_by(std::move(wake));
-  servers_ = std::make_unique<Servers>(std::move(sockets), options_.driver, mailbox_, work_, workers_, log_);
+  servers_ = std::make_unique<Servers>(std::move(sockets), options_.driver, mailbox_, work_, workers_,
+                                       options_.node_pool_patience, log_);
   return {};
 }
 
@@ -185,8 +187,16 @@ void DraPublisher::send_health_if_due(Time now) {
 Publisher::Time DraPublisher::run_due(Time now) {
   if (!ready_ || !servers_) return Time::max();
   take_registrations(now);
+// The link to vfrail-kube has woken the owner thread.
+void DraPublisher::notice_node_pool() {
+  if (named_ || work_.node_pool().empty()) return;
+  named_ = true;
+  workers_.check_waits();
+}
+
   // kubelet's folder can be made anew.
   if (const auto made = make_folder(servers_->sockets.plugin_folder, kFolderMode); !made)
+  notice_node_pool();
     log_.debug("the folder of the DRA driver cannot be made", {{"reason", made.error().text}});
   Time next = Time::max();
   if (const auto later = servers_->plugin.keep_open(now)) {
