@@ -41,6 +41,8 @@ struct OfferOptions {
   // Also attributes of the domain dra.net that claims written for DRANET select by.
   bool for_dranet = false;
   uint32_t lanes = 1;  // of a shared device
+  // pcieRoot is that of the card's Data Direct function where it has one: there its GPUs are.
+  bool root_of_data_direct = false;
 };
 
 // The devices of pools that go by claims. Those that a pod has by kubelet's device plugin are left out:

@@ -115,8 +115,11 @@ void DraPublisher::read() {
 }
 
 bool DraPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
-  auto offered = std::make_shared<const OfferedUnits>(find_offered(
-      pools, {.driver = options_.driver, .for_dranet = options_.for_dranet, .lanes = options_.lanes}));
+  auto offered = std::make_shared<const OfferedUnits>(
+      find_offered(pools, {.driver = options_.driver,
+                           .for_dranet = options_.for_dranet,
+                           .lanes = options_.lanes,
+                           .root_of_data_direct = options_.root_of_data_direct}));
   pools_ = offered->pools;
   work_.publish(offered);
   if (!std::exchange(ready_, true)) {
@@ -184,9 +187,6 @@ void DraPublisher::send_health_if_due(Time now) {
   servers_->service.send_health();
 }
 
-Publisher::Time DraPublisher::run_due(Time now) {
-  if (!ready_ || !servers_) return Time::max();
-  take_registrations(now);
 // The link to vfrail-kube has woken the owner thread.
 void DraPublisher::notice_node_pool() {
   if (named_ || work_.node_pool().empty()) return;
@@ -194,9 +194,12 @@ void DraPublisher::notice_node_pool() {
   workers_.check_waits();
 }
 
+Publisher::Time DraPublisher::run_due(Time now) {
+  if (!ready_ || !servers_) return Time::max();
+  notice_node_pool();
+  take_registrations(now);
   // kubelet's folder can be made anew.
   if (const auto made = make_folder(servers_->sockets.plugin_folder, kFolderMode); !made)
-  notice_node_pool();
     log_.debug("the folder of the DRA driver cannot be made", {{"reason", made.error().text}});
   Time next = Time::max();
   if (const auto later = servers_->plugin.keep_open(now)) {
