@@ -26,6 +26,7 @@ queue_infiniband() {
     local mode
     for mode in exclusive shared; do
         queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode"
+        queue "lab, InfiniBand of two ports, $mode" lab --name "infiniband-ports-$mode" --limit 600 tests/lab/infiniband_ports_test.sh "$mode"
         queue "lab, InfiniBand traffic, $mode" lab --name "infiniband-traffic-$mode" --limit 300 \
             tests/lab/infiniband_traffic_test.sh "$mode"
         queue "lab, InfiniBand at once, $mode" lab --name "infiniband-storm-$mode" --limit 300 \
