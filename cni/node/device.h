@@ -31,8 +31,8 @@ struct PfSearch {
   bool later = false;      // it is there, and only has no interface at the moment (devlink dev reload)
   std::string entry = {};  // the interface's in the PF's folder: "net/eth0"
 };
-// `port` is the dev_port of the VF's interface: where one function has the ports of an InfiniBand card, a VF's
-// GUID at a port is set through the PF's interface of the same one (ipoib_set_vf_guid()).
+// `port` is the dev_port of the VF's interface: where one function has the ports of an InfiniBand card, a
+// VF's GUID at a port is set through the PF's interface of the same one (ipoib_set_vf_guid()).
 Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf, std::optional<uint32_t> port = std::nullopt);
 
 // Where the settings of a VF are changed.
