@@ -87,15 +87,19 @@ std::string SimulatedCluster::measurement(const std::string& target) const {
   const size_t from = number_behind(target.substr(0, target.find("/exec")), "-");
   const std::string to_text = query_value(target.substr(target.find("command=--to") + 12), "command");
   const size_t to = number_behind(to_text, ".");
-  const auto direction = [](double gbits) {
-    return Json::object().set("gbits", gbits).set("failed", Json());
+  const auto direction = [&](size_t writer, size_t other) {
+    Json out = Json::object();
+    out.set("gbits", nodes_.rate(writer, other)).set("failed", Json());
+    if (const double us = nodes_.round_trip(writer, other); us > 0)
+      out.set("round_trip", Json::object().set("typical_us", us).set("p99_us", us + 1).set("count", 1000));
+    return out;
   };
   Json rail = Json::object();
   rail.set("name", "mlx5_0/1").set("peer_name", "mlx5_0/1").set("rate_gbits", 400.0);
   rail.set("alone", Json::object()
                         .set("failed", Json())
-                        .set("sent", direction(nodes_.rate(from, to)))
-                        .set("received", direction(nodes_.rate(to, from))));
+                        .set("sent", direction(from, to))
+                        .set("received", direction(to, from)));
   Json traffic = Json::object().set("rails", Json::array().push(std::move(rail)));
   return Json::object().set("traffic", std::move(traffic)).text();
 }

@@ -16,6 +16,8 @@ struct SimulatedNodes {
   size_t devices = 8;  // of each node
   // Gb/s from one node to another, of rails whose ports have 400. By default 385.
   std::function<double(size_t from, size_t to)> rate = [](size_t, size_t) { return 385.0; };
+  // Microseconds, as vfrail-check measures them; 0: none, as an earlier one.
+  std::function<double(size_t from, size_t to)> round_trip = [](size_t, size_t) { return 2.1; };
   std::string page = {};         // of each node's vfrail; empty: one made of the above
   std::string image_error = {};  // why no pod of a test runs; empty: they do
 };
