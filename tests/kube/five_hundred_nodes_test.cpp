@@ -111,6 +111,7 @@ TEST_CASE("kubectl vfrail of 500 nodes", "[.][500]") {
       page.size());
   run({"nodes"});
   run({"devices"});
+  run({"devices", "--traffic"});
   run({"pods"});
   run({"networks"});
   SimulatedCluster fewer({.count = 64});

@@ -40,6 +40,7 @@ class SimulatedCluster {
   std::string daemon_pod(size_t index) const;
   std::string test_pod(const std::string& name, const std::string& text) const;
   std::string page(size_t index) const;
+  std::string metrics();
   std::string measurement(const std::string& target) const;
 
   const SimulatedNodes nodes_;
@@ -47,6 +48,7 @@ class SimulatedCluster {
   std::map<std::string, std::string> test_pods_;  // by name, as they were created
   std::atomic<uint64_t> requests_{0};
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> questions_{0};  // for metrics
   ApiServer server_;
 };
 
