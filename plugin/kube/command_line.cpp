@@ -133,7 +133,9 @@ Result<int> run_node(const CommandWords& words) {
   UntilSignal until_signal;
   Claims claims(access, options.driver, options.node);
   NodeAgent agent(access, options, log);
-  const NodeApi api(options, agent, claims);
+  std::optional<NodeEvents> events;
+  if (words.has("--events")) events.emplace(access, options.node, log);
+  const NodeApi api(options, agent, claims, events ? &*events : nullptr);
   const auto server =
       TRY(SocketServer::start(socket, [&api](const SocketRequest& request) { return api.answer(request); }));
   log.info("started", {{"version", VFRAIL_VERSION},
@@ -279,6 +281,10 @@ std::vector<OptionText> node_options() {
       with(access_options(),
            {{{"--socket"}, "PATH", "Where it listens for vfrail serve, whose --dra-socket it is"},
             {{"--node"}, "NAME", "The Node on which it runs ($NODE_NAME)"},
+            {{"--events"},
+             "",
+             "Post what an administrator must see of the node as its Events, for vfrail serve, whose "
+             "--events-socket it is"},
             {{"--driver"}, "NAME", "Name of the DRA driver, as --dra-driver of vfrail serve (vfrail.io)"}}),
       log_options());
 }
@@ -328,7 +334,8 @@ std::vector<Command> commands() {
         controller_options()},
        run_controller},
       {{"node",
-        "Publish the devices of a node for DRA and read claims, for vfrail serve, until it is stopped",
+        "Publish the devices of a node for DRA, read claims and post Events, for vfrail serve, until it is "
+        "stopped",
         node_options()},
        run_node}};
 }
