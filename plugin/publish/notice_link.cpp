@@ -53,7 +53,7 @@ void NoticeLink::send(const std::string& body) {
   const auto taken = agent_.put_notices(body);
   const std::string failure = taken ? std::string() : taken.error().text;
   if (failure == std::exchange(failure_, failure) || failure.empty()) return;
-  log_.info("what an administrator must see of this node cannot be sent, and is no Event",
+  log_.info("what an administrator must see of this node cannot be sent, and does not become an Event",
             {{"reason", failure}});
 }
 

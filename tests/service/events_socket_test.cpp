@@ -45,7 +45,7 @@ TEST_CASE("serve serves without an agent at the socket, and says once that nothi
   const TestKubelet kubelet(node.path("k"));
   const Program program(node, flags(node, node.path("absent.sock")));
   CHECK(kubelet.wait_for("nvidia.com/hostdev", 8, kDeadline));
-  CHECK(logs(program, "cannot be sent, and is no Event"));
+  CHECK(logs(program, "does not become an Event"));
 }
 
 TEST_CASE("a relative --events-socket is refused") {

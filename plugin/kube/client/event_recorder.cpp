@@ -5,6 +5,7 @@
 #include "plugin/kube/access/fields.h"
 
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 namespace vfrail::kube {
@@ -74,7 +75,8 @@ Json event_object(const EventSource& source, const ObjectName& name, Json regard
 void EventRecorder::record(ApiClient& client, const Json& object, const Event& event,
                            Steady::time_point now) {
   const ObjectName about = name_of(object);
-  const std::string key = uid_of(object) + " " + about.text() + " " + event.reason + " " + event.note;
+  const size_t key =
+      std::hash<std::string>()(uid_of(object) + " " + about.text() + " " + event.reason + " " + event.note);
   const auto seen = recent_.find(key);
   if (seen != recent_.end() && now - seen->second < kRepeat) return;
   if (recent_.size() >= kMaxRecent)

@@ -48,7 +48,7 @@ class EventRecorder {
  private:
   const EventSource source_;
   Log& log_;
-  std::map<std::string, Steady::time_point> recent_;
+  std::map<size_t, Steady::time_point> recent_;  // by the hash of object, reason and note
 };
 
 }  // namespace vfrail::kube

@@ -65,6 +65,7 @@ void ObjectWatch::run(const std::stop_token& stop) {
     if (result || result.error().sys == 410) continue;  // begins again
     {
       const std::lock_guard lock(mutex_);
+      if (!view_.trouble || view_.trouble->text != result.error().text) ++changes_;
       view_.trouble = std::move(result.error());
     }
     if (options_.lists_after_trouble) version_.clear();
@@ -116,6 +117,7 @@ void ObjectWatch::publish(Change change) {
     view_.version = version_;
     view_.complete = true;
     view_.trouble.reset();
+    ++changes_;
   }
   wakeup_.notify();
 }

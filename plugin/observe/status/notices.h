@@ -26,7 +26,7 @@ class NoticeFinder {
   std::vector<Notice> find(const NodeStatus& status);
 
  private:
-  // A node without a matching device, as one without such a card, is no concern: it has lost none.
+  // A node without a matching device, as one without such a card, has lost none and is not reported.
   std::set<std::string> had_units_;
 };
 
