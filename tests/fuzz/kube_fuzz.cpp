@@ -87,7 +87,12 @@ void check_measurement(std::string_view text) {
 void check_traffic(std::string_view text) {
   const auto page = read_traffic_page(text, {});
   if (!page) return check_refusal(page.error());
-  for (const DeviceRates& rates : rates_between(page->reading, page->reading)) MUST(rates.rates == Rates{});
+  for (const std::string& missing : page->missing) MUST(!missing.empty());
+  Reading later = page->reading;
+  later.time += std::chrono::seconds(1);
+  for (const DeviceRates& rates : rates_between(page->reading, later)) {
+    for (const auto& rate : rates.rates) MUST(!rate || *rate == 0);  // nothing has been counted meanwhile
+  }
 }
 
 // The same object as each kind, and what is shown of it.
