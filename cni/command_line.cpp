@@ -89,8 +89,18 @@ int run_uninstall(const CommandWords& words) {
     const auto at = words.options.find(name);
     return at == words.options.end() ? std::string(fallback) : at->second;
   };
-  const auto removed = uninstall(
-      places_below(normal_root(option("--root", "/")), words.arguments[0], option("--cdi-dir", "")));
+  UninstallOptions options{.cdi_folder = option("--cdi-dir", "")};
+  options.kubelet_folder = option("--kubelet-root", options.kubelet_folder.c_str());
+  options.driver = option("--dra-driver", options.driver.c_str());
+  // It is part of a path of which files are removed.
+  if (!is_dns_subdomain(options.driver, kMaxDriverName))
+    return failed("uninstall",
+                  Error{Errc::invalid, 0,
+                        "--dra-driver: \"" + options.driver + "\" must be a DNS name of at most " +
+                            std::to_string(kMaxDriverName) + " characters, such as vfrail.io",
+                        ErrorId::option_invalid});
+  const auto removed =
+      uninstall(places_below(normal_root(option("--root", "/")), words.arguments[0], options));
   if (!removed) return failed("uninstall", removed.error());
   std::string text;
   for (const std::string& path : *removed) text += "removed: " + escaped(path) + "\n";
@@ -202,12 +212,15 @@ CommandText command_line_text() {
         {{"--adopt"}, "", "Take over what sriov-cni, ib-sriov-cni and host-device have attached"}}},
       {"uninstall",
        "Remove what vfrail has put on the node: this program from DIR, under each name that it has there, "
-       "and the records, locks, CDI specs and device-info files of vfrail; refused while pods have devices",
+       "the records, locks, CDI specs and device-info files of vfrail, and what its DRA driver has in "
+       "kubelet's folders; refused while pods have devices",
        {help,
         {{"--root"}, "DIR", "The node's files, those of the CNI plugins too, are below this folder (/)"},
         {{"--cdi-dir"},
          "DIR",
          "Also remove CDI specs of vfrail from here, where vfrail serve --cdi-dir wrote them"},
+        {{"--kubelet-root"}, "DIR", "As vfrail serve has it (/var/lib/kubelet)"},
+        {{"--dra-driver"}, "NAME", "As vfrail serve has it (vfrail.io)"},
         {{"--stay"}, "", "Wait for TERM when it is done, as a DaemonSet's container must"}},
        {{{}, "DIR", "Where the container runtime looks for CNI plugins: /opt/cni/bin", true}}},
       {"hook",

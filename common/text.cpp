@@ -23,6 +23,14 @@ size_t character_size(std::string_view text) {
   return follows(3) ? 4 : 0;
 }
 
+constexpr size_t kMaxLabel = 63;
+
+bool is_dns_part(std::string_view text) {
+  return !text.empty() && text.front() != '-' && text.back() != '-' &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
 }  // namespace
 
 std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
@@ -68,6 +76,18 @@ std::string well_formed(std::string_view text) {
     text.remove_prefix(std::max<size_t>(size, 1));
   }
   return out;
+}
+
+bool is_dns_label(std::string_view text) { return text.size() <= kMaxLabel && is_dns_part(text); }
+
+bool is_dns_subdomain(std::string_view text, size_t most) {
+  if (text.size() > most) return false;
+  while (true) {
+    const size_t dot = text.find('.');
+    if (!is_dns_part(text.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    text.remove_prefix(dot + 1);
+  }
 }
 
 constexpr size_t kFirstFew = 8;

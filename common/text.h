@@ -1,6 +1,7 @@
 // Small text functions for messages. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@ std::string joined(const std::vector<std::string>& texts, std::string_view separ
 std::vector<std::string> split(std::string_view text, std::string_view separators);
 
 bool is_utf8(std::string_view text);
+
+// A name as Kubernetes has it (RFC 1123): at most 63 of [a-z0-9-], a letter or digit first and last.
+bool is_dns_label(std::string_view text);
+// Several of those between dots, at most `most` characters. The parts have no limit of their own: the API
+// server has none.
+bool is_dns_subdomain(std::string_view text, size_t most);
 
 // One of 0x00 to 0x1f, or 0x7f. Nobody has written a path or a name with one on purpose.
 bool has_control_characters(std::string_view text);

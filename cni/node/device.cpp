@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <net/if_arp.h>
 
 namespace vfrail::cni {
 
@@ -134,7 +135,26 @@ Result<std::vector<std::string>> read_rdma_names(const SysRoot& sys, const Devic
   return read_rdma_names_anywhere(folder, TRY(folder.list(kVerbsNodes)));
 }
 
-Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
+namespace {
+
+// IPoIB's of that port; all of them if there are none. Of Ethernet's, which have representors among them, the
+// number does not say it.
+Result<std::vector<std::string>> names_of_port(const DeviceFolder& folder,
+                                               const std::map<std::string, std::string>& entries,
+                                               std::optional<uint32_t> port) {
+  std::vector<std::string> all;
+  std::vector<std::string> of_port;
+  for (const auto& [name, entry] : entries) {
+    all.push_back(name);
+    if (!port || entries.size() < 2 || TRY(folder.number(entry + "/type")) != ARPHRD_INFINIBAND) continue;
+    if (TRY(folder.number(entry + "/dev_port")) == *port) of_port.push_back(name);
+  }
+  return of_port.empty() ? all : of_port;
+}
+
+}  // namespace
+
+Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf, std::optional<uint32_t> port) {
   const auto none = [&](const std::string& why) {
     return PfSearch{std::nullopt, "", vf.text() + " " + why, false};
   };
@@ -149,9 +169,7 @@ Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
   std::map<std::string, std::string> entries;  // by the interface's name
   for (std::string& entry : TRY(list_netdevs(folder, driver)))
     entries[entry.substr(entry.rfind('/') + 1)] = std::move(entry);
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : entries) names.push_back(name);
-  out.netdev = TRY(choose_uplink(sys, names));
+  out.netdev = TRY(choose_uplink(sys, TRY(names_of_port(folder, entries, port))));
   if (!out.netdev.empty()) {
     out.entry = entries[out.netdev];
     return out;
@@ -161,8 +179,8 @@ Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf) {
   return without;
 }
 
-Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf) {
-  PfSearch found = TRY(find_pf(sys, vf));
+Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf, std::optional<uint32_t> port) {
+  PfSearch found = TRY(find_pf(sys, vf, port));
   if (!found.pf) return VfSearch{std::nullopt, std::move(found.why_not), found.later};
   const DeviceFolder folder(sys, *found.pf);
   const auto link = TRY(folder.number(found.entry + "/ifindex"));

@@ -31,7 +31,9 @@ struct PfSearch {
   bool later = false;      // it is there, and only has no interface at the moment (devlink dev reload)
   std::string entry = {};  // the interface's in the PF's folder: "net/eth0"
 };
-Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf);
+// `port` is the dev_port of the VF's interface: where one function has the ports of an InfiniBand card, a
+// VF's GUID at a port is set through the PF's interface of the same one (ipoib_set_vf_guid()).
+Result<PfSearch> find_pf(const SysRoot& sys, const DeviceId& vf, std::optional<uint32_t> port = std::nullopt);
 
 // Where the settings of a VF are changed.
 struct VfPlace {
@@ -49,7 +51,8 @@ struct VfSearch {
 
 // Finds where the settings of the VF are changed. An error is not "none": a caller that confuses them leaves
 // a pod's settings on the VF.
-Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf);
+// `port`: as for find_pf().
+Result<VfSearch> find_vf_place(const SysRoot& sys, const DeviceId& vf, std::optional<uint32_t> port);
 
 // Unbinds the device's driver, if one is bound, and has the kernel bind it again (sysfs-bus-pci): netdev and
 // RDMA device are created again, in the host.

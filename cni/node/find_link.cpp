@@ -140,12 +140,16 @@ Result<std::optional<Link>> find_ipoib_in_pod(const LinkBefore& before, Kernel& 
 
 }  // namespace
 
+bool is_ipoib_child(const Link& link, int parent) {
+  return link.kind == "ipoib" && (link.lower == parent || (link.lower == 0 && link.index == parent));
+}
+
 Result<std::vector<Link>> find_ipoib_children(const Link& lower, Kernel& there) {
   std::vector<Link> out;
   if (!lower.ipoib()) return out;
   out = TRY(there.links(), "find the partitions' interfaces on " + lower.name);
   std::erase_if(out, [&](const Link& one) {
-    return one.kind != "ipoib" || one.lower != lower.index || !has_its_port(lower.mac, one);
+    return !is_ipoib_child(one, lower.index) || !has_its_port(lower.mac, one);
   });
   return out;
 }

@@ -27,6 +27,11 @@ struct NewIpoib {
 Result<std::optional<NewIpoib>> find_new_ipoib(const Record& record, const LinkBefore& before, Kernel& pod,
                                                const World& world);
 
+// Whether an IPoIB interface stands on another one, of the namespace in which `parent` is that one's index.
+// The kernel leaves IFLA_LINK out where it would be the interface's own index (nla_put_iflink()): in another
+// namespace the two can be equal, and `link` can be an IPoIB interface that stands on none, too.
+bool is_ipoib_child(const Link& link, int parent);
+
 // The interfaces of other partitions (P_Keys) that stand on an IPoIB interface of the host, among those of
 // the namespace `there`. The kernel has them in no list of what stands on it (net_device.adj_list), and
 // reports of them the index of the interface below, not its namespace; so the port's GUID in the address is

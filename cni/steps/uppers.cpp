@@ -153,7 +153,7 @@ Result<> remove_ipoib_children(const Record& record, const Link& lower, Kernel* 
   const std::vector<int>& own = *record.link->uppers;
   auto children = TRY(find_ipoib_children(lower, world.host));
   std::erase_if(children, [&](const Link& child) {
-    return std::find(own.begin(), own.end(), child.index) != own.end();
+    return child.index == lower.index || std::find(own.begin(), own.end(), child.index) != own.end();
   });
   return children.empty() ? Result<>() : remove_links(world.host, children, lower, world);
 }

@@ -62,7 +62,7 @@ Result<VfSettings> set_each(const VfPlace& place, const VfSettings& settings, co
 // No value if the VF is gone, with or without its PF: then there is nothing to restore.
 Result<std::optional<VfPlace>> find_changed_vf(const Record& record, World& world) {
   if (!record.vf || !record.device) return std::optional<VfPlace>();
-  auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
+  auto found = TRY(find_vf_place(world.sys, *record.device, record.port), "find the PF");
   if (found.later)
     return Error{Errc::busy, 0,
                  "the settings of VF " + record.device->text() + " cannot be restored now: " + found.why_not +

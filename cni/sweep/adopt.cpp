@@ -222,7 +222,7 @@ Result<LinkBefore> link_before(const ForeignAttachment& attachment, const Link& 
 Result<std::optional<VfBefore>> vf_before(const OtherState& state, const DeviceId& device,
                                           const Driver& driver, World& world) {
   if (state.vf.empty()) return std::optional<VfBefore>();
-  const auto place = TRY(find_vf_place(world.sys, device), "find the PF").place;
+  const auto place = TRY(find_vf_place(world.sys, device, std::nullopt), "find the PF").place;
   if (!place) return std::optional<VfBefore>();
   const auto now = TRY(world.host.vf_settings(place->pf_link, place->index), place->pf);
   if (!now) return std::optional<VfBefore>();

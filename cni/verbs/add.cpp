@@ -285,7 +285,7 @@ Result<> make_child(const Request& request, const NetConf& conf, Kernel& pod, Wo
   out.in_pod = std::move(planned.in_pod);
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be created");
   tx.undo("remove the interface", [&] { return roll_back_attach(out, request, conf, world); });
-  out.link = TRY(create_child(planned.plan, pod, world));
+  out.link = TRY(create_child(planned.plan, pod, world, out.record));
   return {};
 }
 

@@ -139,7 +139,7 @@ Result<> compare_vf(const Record& record, const VfSettings& wanted, World& world
   // An entry that moved the RDMA device only follows an earlier plugin, which owns the rest.
   const bool ours = record.vf || record.link;
   if (wanted.empty() || !record.device || !ours) return {};
-  const auto found = TRY(find_vf_place(world.sys, *record.device), "find the PF");
+  const auto found = TRY(find_vf_place(world.sys, *record.device, record.port), "find the PF");
   const auto& place = found.place;
   if (!place) {
     out.expect(!record.vf, found.why_not);

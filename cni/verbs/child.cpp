@@ -2,12 +2,18 @@
 
 #include "cni/node/boot.h"
 #include "cni/node/device.h"
+#include "cni/node/find_link.h"
 #include "cni/steps/rule_steps.h"
+#include "cni/steps/wait_step.h"
 #include "cni/verbs/in_pod.h"
 #include "cni/verbs/read_state.h"
 #include "common/errors/error_id.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 
 namespace vfrail::cni {
 
@@ -61,41 +67,114 @@ Result<PlannedChild> prepare_child(const Request& request, const NetConf& conf, 
   return out;
 }
 
-Result<Link> create_child(const ChildPlan& plan, Kernel& pod, World& world) {
-  NewLink wanted = plan.link;
-  wanted.netns_fd = pod.netns_fd();
-  auto added = world.host.add_link(wanted);
-  if (!added) {
-    const int code = added.error().sys;
-    Error error = std::move(added).error();
-    error.specific = code == EEXIST ? ErrorId::interface_name_taken : ErrorId::master_unusable;
-    if (code == EOPNOTSUPP) error.text += "; the kernel has no module for it: modprobe " + wanted.kind;
-    if (code == EBUSY) error.text += "; something else has taken the master over (a bond, a bridge, ipvlan)";
-    return error;
-  }
-  auto link = TRY(pod.find_link(wanted.name), "in the pod");
-  if (!link)
-    return Error{Errc::protocol, 0,
-                 "the kernel created " + wanted.name +
-                     " in the pod, which does not have it: a program in it has renamed or moved it; delete "
-                     "the pod"};
-  return std::move(*link);
+namespace {
+
+bool is_ipoib(const Record& record) { return record.child->kind == name_of(ChildKind::ipoib); }
+
+// The name under which an IPoIB interface is created: of no other attachment, so that it is known by it
+// wherever it is until its address is recorded (FNV-1a of the attachment's key, 48 bits).
+IfName first_name(const Record& record) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char c : record.device_key) hash = (hash ^ c) * 0x100000001b3;
+  std::array<char, 16> out{};
+  std::snprintf(out.data(), out.size(), "ib%012" PRIx64, hash & 0xffff'ffff'ffff);
+  return *IfName::parse(out.data());
 }
 
+Error not_created(Error error, const std::string& kind) {
+  const int code = error.sys;
+  error.specific = code == EEXIST ? ErrorId::interface_name_taken : ErrorId::master_unusable;
+  if (code == EOPNOTSUPP) error.text += "; the kernel has no module for it: modprobe " + kind;
+  if (code == EBUSY) error.text += "; something else has taken the master over (a bond, a bridge, ipvlan)";
+  return error;
+}
+
+Result<Link> add_link_in_pod(NewLink wanted, Kernel& pod, World& world) {
+  wanted.netns_fd = pod.netns_fd();
+  if (auto added = world.host.add_link(wanted); !added)
+    return not_created(std::move(added).error(), wanted.kind);
+  auto link = TRY(pod.find_link(wanted.name), "in the pod");
+  if (link) return std::move(*link);
+  return Error{
+      Errc::protocol, 0,
+      "the kernel created " + wanted.name +
+          " in the pod, which does not have it: a program in it has renamed or moved it; delete the pod"};
+}
+
+}  // namespace
+
+Result<Link> create_child(const ChildPlan& plan, Kernel& pod, World& world, Record& record) {
+  if (!is_ipoib(record)) return add_link_in_pod(plan.link, pod, world);
+  NewLink wanted = plan.link;
+  wanted.name = first_name(record);
+  wanted.up = false;
+  const Link link = TRY(add_link_in_pod(wanted, pod, world));
+  // By its address it is found in the host, if the pod's namespace ends before DEL.
+  record.pod_mac = link.mac;
+  TRY(with_id(ErrorId::state_folder, world.store.save(record)), "save what has been created");
+  if (auto named = pod.change_link(link.index, {.name = plan.link.name, .up = true}); !named)
+    return not_created(std::move(named).error(), wanted.kind);
+  auto now = TRY(pod.find_link(link.index), "in the pod");
+  if (now) return std::move(*now);
+  return Error{Errc::not_found, 0, "a program in the pod has removed " + plan.link.name + "; delete the pod"};
+}
+
+namespace {
+
+// Bytes 1 to 3 of an IPoIB address are the number of the interface's queue pair (RFC 4391, 9.1.1), which it
+// keeps for as long as it exists, whatever its name, its index and its namespace.
+bool has_its_queue_pair(const Record& record, const Link& link) {
+  if (!record.pod_mac.ipoib()) return link.name == first_name(record);
+  const auto& bytes = record.pod_mac.bytes;
+  return link.mac.ipoib() && std::equal(bytes.begin() + 1, bytes.begin() + 4, link.mac.bytes.begin() + 1);
+}
+
+// The kernel deletes what stands on another interface with its namespace; IPoIB's it moves to the host, since
+// Linux 5.12 (netns_refund of ipoib_link_ops), a moment later. There it is of no use, and nobody else deletes
+// it.
+Result<> remove_returned_child(const Record& record, World& world) {
+  std::optional<Link> link;
+  const auto is_there = [&]() -> Result<bool> {
+    for (Link& one : TRY(world.host.links(), "find " + record.attachment.ifname + " in the host")) {
+      if (one.lower != record.child->master_index || !is_ipoib_child(one, one.lower)) continue;
+      if (has_its_queue_pair(record, one)) link = std::move(one);
+    }
+    return link.has_value();
+  };
+  const auto at_most = std::min(kUsualReturn, world.return_timeout);
+  if (auto waited = world.host.wait_for_link(std::chrono::steady_clock::now() + at_most, is_there);
+      !waited && waited.error().code != Errc::timeout)
+    return waited;
+  if (!link) return {};
+  TRY(world.host.remove_links({link->index}), "remove " + link->name + " from the host");
+  world.log.info("removed the pod's IPoIB interface, which the end of its namespace had moved to the host",
+                 {{"name", link->name}, {"master", record.child->master}});
+  return {};
+}
+
+}  // namespace
+
 Result<std::optional<Link>> find_child(const Record& record, Kernel& pod) {
+  const ChildLink& child = *record.child;
   const auto is_it = [&](const std::optional<Link>& link) {
-    return link && link->kind == record.child->kind && link->lower == record.child->master_index;
+    if (!link || link->kind != child.kind) return false;
+    return is_ipoib(record) ? is_ipoib_child(*link, child.master_index) : link->lower == child.master_index;
   };
   if (record.index_in_pod != 0) {
     auto link = TRY(pod.find_link(record.index_in_pod), "in the pod");
     if (is_it(link)) return link;
   }
-  auto link = TRY(pod.find_link(record.attachment.ifname), "in the pod");
-  return is_it(link) ? std::move(link) : std::nullopt;
+  std::vector<IfName> names = {record.attachment.ifname};
+  if (is_ipoib(record)) names.push_back(first_name(record));
+  for (const IfName& name : names) {
+    auto link = TRY(pod.find_link(name), "in the pod");
+    if (is_it(link)) return link;
+  }
+  return std::optional<Link>();
 }
 
-Result<> remove_child(const Record& record, Kernel* pod) {
-  if (pod == nullptr) return {};
+Result<> remove_child(const Record& record, Kernel* pod, World& world) {
+  if (pod == nullptr) return is_ipoib(record) ? remove_returned_child(record, world) : Result<>();
   const auto link = TRY(find_child(record, *pod));
   if (link) TRY(pod->remove_links({link->index}), "remove " + link->name + " from the pod");
   return remove_rules(record, *pod);

@@ -23,14 +23,14 @@ struct PlannedChild {
 // Reads and decides; changes nothing.
 Result<PlannedChild> prepare_child(const Request& request, const NetConf& conf, Kernel& pod, World& world);
 
-// Creates it, up. Its inverse is remove_child().
-Result<Link> create_child(const ChildPlan& plan, Kernel& pod, World& world);
+// Creates it, up; of IPoIB's the record, which is saved, has the address. Its inverse is remove_child().
+Result<Link> create_child(const ChildPlan& plan, Kernel& pod, World& world, Record& record);
 
 // The record's interface in the pod, by its kind and what it stands on: a pod can rename it.
 Result<std::optional<Link>> find_child(const Record& record, Kernel& pod);
 
-// Null: the pod's namespace has ended, and the interface with it. One that the pod has moved into another
-// namespace ends with that.
-Result<> remove_child(const Record& record, Kernel* pod);
+// Null: the pod's namespace has ended, and the interface with it, or it comes to the host and is removed
+// there (IPoIB). One that the pod has moved into another namespace ends with that.
+Result<> remove_child(const Record& record, Kernel* pod, World& world);
 
 }  // namespace vfrail::cni

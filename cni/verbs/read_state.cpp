@@ -68,7 +68,8 @@ Result<> read_vf(const Device& device, World& world, State& state) {
     state.no_vf = device.key() + " is not a PCI function, so no VF";
     return {};
   }
-  auto found = TRY(find_vf_place(world.sys, device.id), "find the PF of " + device.key());
+  const auto port = device.netdevs.empty() ? std::nullopt : device.netdevs.front().dev_port;
+  auto found = TRY(find_vf_place(world.sys, device.id, port), "find the PF of " + device.key());
   state.no_vf = std::move(found.why_not);
   if (!found.place) return {};
   const VfPlace& place = *found.place;

@@ -103,7 +103,7 @@ std::chrono::seconds search_timeout(const Record& record) {
 
 Result<> restore_device(const Record& record, const std::string& netns, World& world) {
   if (!TRY(from_this_boot(record, world))) return {};  // the boot has reset every device
-  if (record.child) return remove_child(record, TRY(open_pod(record, netns, world)).get());
+  if (record.child) return remove_child(record, TRY(open_pod(record, netns, world)).get(), world);
   world.search.renew(search_timeout(record));
   TRY(restore_driver(record, world));
   const auto pod = TRY(open_pod(record, netns, world));

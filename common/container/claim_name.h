@@ -2,9 +2,15 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <string>
 
 namespace vfrail {
+
+// The DRA driver's name unless another is configured.
+inline constexpr const char* kDraDriver = "vfrail.io";
+// The API server's limit for a driver's name, which is a DNS subdomain.
+inline constexpr std::size_t kMaxDriverName = 63;
 
 struct ClaimName {
   std::string name_space;

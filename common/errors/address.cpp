@@ -130,9 +130,12 @@ constexpr ErrorRow kAddressErrors[] = {
      "sweep --dry-run`, then `/opt/cni/bin/vfrail sweep`."},
     {ErrorId::attachments_left, "VF-ATTACHMENTS-LEFT",
      "`vfrail-cni uninstall` refuses, because pods have devices.",
-     "Records of attachments are there. Without vfrail-cni nothing could release their devices.",
+     "Records of attachments are there. Without vfrail-cni nothing could release their devices. Or claims "
+     "are "
+     "prepared: kubelet ends their pods only when the DRA driver has unprepared them.",
      "Delete the pods that have devices. If there are none any more, run `/opt/cni/bin/vfrail sweep` on the "
-     "node, and try again."},
+     "node, and try again. With claims, start `vfrail serve` again first (chart: uninstall=false): it also "
+     "removes what is recorded of claims that are gone."},
 };
 static_assert(kAddressErrors[0].id == ErrorId::ipam_not_found &&
               std::size(kAddressErrors) ==

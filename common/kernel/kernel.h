@@ -190,6 +190,7 @@ struct NewLink {
   std::optional<uint32_t> mtu = std::nullopt;    // no value: that of the lower one
   uint32_t mode = 0;                             // MACVLAN_MODE_*, IPVLAN_MODE_*
   uint16_t pkey = 0;                             // of ipoib: its partition
+  bool up = true;
 };
 
 // Packets from `source` are routed by `table` (ip-rule(8)).

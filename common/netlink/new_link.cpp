@@ -39,8 +39,7 @@ Result<> NetlinkKernel::add_link(const NewLink& wanted) {
   NlMessage message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
   ifinfomsg header{};
   header.ifi_family = AF_UNSPEC;
-  header.ifi_flags = IFF_UP;
-  header.ifi_change = IFF_UP;
+  if (wanted.up) header.ifi_flags = header.ifi_change = IFF_UP;
   message.put_header(header);
   message.put_text(IFLA_IFNAME, wanted.name);
   message.put_u32(IFLA_LINK, static_cast<uint32_t>(wanted.lower));

@@ -40,8 +40,9 @@ Counts counts_of(const std::optional<TrafficCounters>& netdev, const std::vector
 
 struct DeviceReading {
   std::string id;
-  std::string names;  // "eth2, mlx5_3"
-  std::string pod;    // "team/train-0"; empty: none
+  std::string names;       // "eth2, mlx5_3"
+  std::string pod;         // "team/train-0"; empty: none
+  std::string claim = {};  // the ResourceClaim that it has it by, and the request of that; empty: none
   std::optional<uint32_t> speed_mbps = {};
   Counts counts = {};
 };

@@ -41,6 +41,7 @@ std::string rate_lines(const std::vector<DeviceRates>& rates, const std::string&
   for (const DeviceRates& one : rates) {
     out += time + " " + escaped(one.device.id);
     if (!one.device.pod.empty()) out += " pod=" + escaped(one.device.pod);
+    if (!one.device.claim.empty()) out += " claim=" + escaped(one.device.claim);
     for (size_t i = 0; i < kCounts; ++i) {
       if (one.rates[i])
         out += " " + std::string(name_of(static_cast<Count>(i))) + "=" +
@@ -82,6 +83,7 @@ Json rates_json(const std::vector<DeviceRates>& rates, double seconds, int schem
                   .set("id", one.device.id)
                   .set("names", one.device.names)
                   .set("pod", one.device.pod)
+                  .set("claim", one.device.claim)
                   .set("speed_mbps", one.device.speed_mbps ? Json(int64_t{*one.device.speed_mbps}) : Json())
                   .set("percent", percent ? Json(static_cast<int64_t>(std::lround(*percent))) : Json())
                   .set("per_second", std::move(counts)));

@@ -22,7 +22,7 @@ struct WatchOptions {
 std::string rate_lines(const std::vector<DeviceRates>& rates, const std::string& time);
 // A line for each counter of a device that has counted anything.
 std::string summary_lines(const Summary& summary);
-// {"schema_version","interval_ms","traffic":[{"id","names","pod","speed_mbps","percent","per_second":{...}}]}.
+// {"schema_version","interval_ms","traffic":[{"id","names","pod","claim","speed_mbps","percent","per_second":{...}}]}.
 Json rates_json(const std::vector<DeviceRates>& rates, double seconds, int schema_version);
 
 using DrawRates = std::function<std::string(const std::vector<DeviceRates>&)>;

@@ -95,6 +95,10 @@ void add_serve_dra(CLI::App* serve, ServeOptions& options) {
       "claim that a pod names directly is prepared");
   serve->add_flag("--dra-for-dranet", options.dra_for_dranet,
                   "Devices have the attributes of dra.net as well, for claims written for DRANET");
+  serve->add_flag(
+      "--dra-data-direct", options.dra_data_direct,
+      "pcieRoot of a ConnectX-8 or later is that of its Data Direct function, where its GPUs are; "
+      "written by sources, not tried on such hardware");
 }
 
 void define_serve(CLI::App* serve, ServeOptions& options) {

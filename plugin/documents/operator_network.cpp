@@ -1,6 +1,7 @@
 // HostDeviceNetworks, MacvlanNetworks and IPoIBNetworks: the NetworkAttachmentDefinition that
 // network-operator makes of one.
 #include "common/one_of.h"
+#include "common/text.h"
 #include "plugin/documents/cni_config.h"
 #include "plugin/documents/network.h"
 #include "plugin/documents/yaml.h"
@@ -30,15 +31,11 @@ bool is_resource_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
+constexpr size_t kMaxObjectName = 253;
+
 // A DNS subdomain, which the API server requires of a name, so it is a plain word in YAML.
 Result<> check_name(const std::string& name, const std::string& place) {
-  const auto allowed = [](unsigned char c) {
-    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
-  };
-  if (!name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), allowed) &&
-      std::isalnum(static_cast<unsigned char>(name.front())) != 0 &&
-      std::isalnum(static_cast<unsigned char>(name.back())) != 0)
-    return {};
+  if (is_dns_subdomain(name, kMaxObjectName)) return {};
   return Error{
       Errc::invalid, 0,
       place + ": \"" + name + "\" must be lower-case letters and digits, between them also '-' and '.'"};

@@ -172,9 +172,7 @@ Result<const Json*> find_annotation(ObjectReader& top, std::string_view name) {
 Result<std::string> read_pod_claim(ObjectReader& top) {
   const Json* value = TRY(find_annotation(top, kOfTemplate));
   const std::string* name = value == nullptr ? nullptr : value->as_text();
-  const bool good = name != nullptr && name->size() <= 63 &&
-                    name->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
-  return good ? *name : std::string();
+  return name != nullptr && is_dns_label(*name) ? *name : std::string();
 }
 
 // Multus finds the claims that Kubernetes makes for a pod, by its status, and not those that the pod names

@@ -46,10 +46,15 @@ const char* kind_of(const Pool& pool, const DeviceFacts& function) {
 }
 
 // Of a bundle its first device's: the others are on other rails.
-void add_place(const DeviceFacts& function, Attributes& out) {
+void add_place(const DeviceFacts& function, const PortDetails& port, const OfferOptions& options,
+               Attributes& out) {
   const std::string address = function.address.text();
   if (address.size() == kBusIdLength) out.text(std::string(kStandard) + "pciBusID", address);
-  if (!function.pcie_path.empty()) out.text(std::string(kStandard) + "pcieRoot", function.pcie_path.front());
+  const std::string data_direct = port.data_direct_root.value_or("");
+  std::string root = function.pcie_path.empty() ? "" : function.pcie_path.front();
+  if (options.root_of_data_direct && !data_direct.empty()) root = data_direct;
+  if (!root.empty()) out.text(std::string(kStandard) + "pcieRoot", root);
+  out.text("dataDirectPcieRoot", data_direct);
   // Two devices of which it is not known would match each other by -1.
   if (function.numa_node) out.number(std::string(kStandard) + "numaNode", *function.numa_node);
   out.text("pcieSwitch", place_of(function).pcie_switch);
@@ -77,7 +82,7 @@ Json attributes_of(const Pool& pool, const SliceDevice& offered, const OfferOpti
   const PoolDevice& device = *offered.unit->devices.front();
   const DeviceFacts& function = device.facts;
   Attributes out;
-  add_place(function, out);
+  add_place(function, port, options, out);
   // What the host keeps is named so that no CNI plugin takes it for a device to move.
   out.text(std::string(kMultus) + "deviceID", offered.step == 0 ? offered.unit->id : offered.name);
   out.text(std::string(kMultus) + "resourceName", pool.resource());

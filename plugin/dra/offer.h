@@ -6,6 +6,7 @@
 // the device: each change is a write to the API server.
 #pragma once
 
+#include "common/container/claim_name.h"
 #include "common/json.h"
 #include "plugin/device/match/devices_in_use.h"
 #include "plugin/device/match/published_pool.h"
@@ -18,7 +19,6 @@
 
 namespace vfrail::plugin {
 
-inline constexpr const char* kDraDriver = "vfrail.io";
 // The key of taints; the value is the fault's code: "port_down".
 inline constexpr const char* kUnhealthyTaint = "vfrail.io/unhealthy";
 
@@ -41,6 +41,8 @@ struct OfferOptions {
   // Also attributes of the domain dra.net that claims written for DRANET select by.
   bool for_dranet = false;
   uint32_t lanes = 1;  // of a shared device
+  // pcieRoot is that of the card's Data Direct function where it has one: there its GPUs are.
+  bool root_of_data_direct = false;
 };
 
 // The devices of pools that go by claims. Those that a pod has by kubelet's device plugin are left out:

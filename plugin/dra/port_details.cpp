@@ -3,6 +3,7 @@
 #include "common/node/rdma_facts.h"
 #include "common/text.h"
 #include "plugin/device/prefer/preferred.h"
+#include "plugin/dra/data_direct.h"
 
 #include <algorithm>
 #include <set>
@@ -37,6 +38,17 @@ PortDetails read_details(const SysRoot& sys, const PciAddress& address) {
   return out;
 }
 
+// It does not change, and reading it asks the card.
+void add_data_direct(const SysRoot& sys, PortsByFunction& ports) {
+  std::set<PciAddress> unknown;
+  for (const auto& [address, port] : ports) {
+    if (!port.data_direct_root) unknown.insert(address);
+  }
+  if (unknown.empty()) return;
+  for (auto& [address, root] : find_data_direct_roots(sys, unknown))
+    ports[address].data_direct_root = std::move(root);
+}
+
 }  // namespace
 
 void read_port_details(const SysRoot& sys, const std::vector<PublishedPool>& pools, PortsByFunction& ports) {
@@ -51,6 +63,7 @@ void read_port_details(const SysRoot& sys, const std::vector<PublishedPool>& poo
     if (!now.firmware.empty()) known.firmware = std::move(now.firmware);
     if (now.gbps != 0) known.gbps = now.gbps;
   }
+  add_data_direct(sys, ports);
 }
 
 std::string semantic_version(const std::string& firmware) {

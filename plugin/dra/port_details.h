@@ -1,5 +1,5 @@
-// PortDetails: what claims select a port by beside the facts of a scan: the firmware of its card and its
-// rate. Read for offers alone, so that nodes without claims do not read it.
+// PortDetails: what claims select a port by beside the facts of a scan: the firmware of its card, its rate,
+// and where the card reaches GPUs. Read for offers alone, so that nodes without claims do not read it.
 #pragma once
 
 #include "common/ids.h"
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace vfrail::plugin {
 struct PortDetails {
   std::string firmware = {};  // "28.39.1002", as the driver prints it; empty: not known
   uint32_t gbps = 0;          // of the link; 0: not known, or it is down
+  // As find_data_direct_roots() has it; no value: the node has no Data Direct.
+  std::optional<std::string> data_direct_root = {};
   bool operator==(const PortDetails&) const = default;
 };
 using PortsByFunction = std::map<PciAddress, PortDetails>;  // by the PF

@@ -109,9 +109,9 @@ Result<int> run_controller(const CommandWords& words) {
 // --- the API side of a node
 
 Result<NodeAgentOptions> read_node_options(const CommandWords& words) {
-  NodeAgentOptions out{.driver = value_of(words, "--driver", "vfrail.io"),
+  NodeAgentOptions out{.driver = value_of(words, "--driver", kDraDriver),
                        .node = value_of(words, "--node", environment("NODE_NAME"))};
-  if (!is_dns_subdomain(out.driver, 63))
+  if (!is_dns_subdomain(out.driver, kMaxDriverName))
     return Error{
         Errc::invalid, 0,
         "--driver: \"" + out.driver + "\" must be a DNS name of at most 63 characters, such as vfrail.io"};

@@ -40,6 +40,7 @@ struct ServeOptions {
   std::string dra_driver = kDraDriver;
   std::string dra_instance;  // distinguishes two that run at a rolling update: the pod's uid; empty: one
   bool dra_for_dranet = false;
+  bool dra_data_direct = false;  // as OfferOptions::root_of_data_direct
   bool dra_drain = false;
   bool dra_chained = false;  // vfrail-cni attaches the devices of claims in Multus' place
   uint32_t dra_lanes = 1;    // devices for claims of one that pods share

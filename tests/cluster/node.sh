@@ -54,7 +54,7 @@ node_files() {
         echo "${name%.xz}" >> "$files/modules/order"
     done
     printf '%s=%q\n' NODE "$NODE" SHELL_PORT "$SHELL_PORT" SHELL_SECRET "$SHELL_SECRET" API "$API" VFS "$VFS" RDMA "$RDMA" FABRIC "$FABRIC" \
-        NUMBER "$number" NODES "$NODES" > "$files/settings"
+        NUMBER "$number" NODES "$NODES" BOOT_VFS "${boot_vfs:-$VFS}" > "$files/settings"
     cp "$here/guest/service.sh" "$files/"
     cp "$work/pki/ca.crt" "$files/etc/kubernetes/"
     kubeconfig "https://10.0.2.2:$API" "${kubelet_tokens[number]}" > "$files/etc/kubernetes/kubelet.conf"

@@ -5,6 +5,7 @@
 #include "cni/record/record.h"
 #include "common/container/allocated_nodes.h"
 #include "common/container/cdi_spec.h"
+#include "common/container/claim_record.h"
 #include "tests/support/deadline.h"
 #include "tests/support/temp_dir.h"
 
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -85,7 +87,7 @@ TEST_CASE("Uninstalling removes the specs of a plugin with another CDI folder as
       {{"/etc/cdi", "/etc/cdi"},
        {"/var/run/more", "/run/more"}}));  // /var/run is a link that leads out of it
   const InstalledNode node;
-  const UninstallPlaces places = places_below(node.places.root, "/opt/cni/bin", cdi);
+  const UninstallPlaces places = places_below(node.places.root, "/opt/cni/bin", {.cdi_folder = cdi});
   write(node.dir.path(on_node) + "/vfrail-a-net-pci-0000:21:10.2.json");
   write(node.dir.path(on_node) + "/nvidia.json");
   const auto removed = uninstall(places);
@@ -114,6 +116,78 @@ TEST_CASE("Uninstalling is refused while an attachment is recorded, and then rem
   CHECK(refused.error().text.find("1 attachments are recorded (net1 of container c1)") != std::string::npos);
   CHECK(refused.error().text.find("run /opt/cni/bin/vfrail sweep on the node") != std::string::npos);
   CHECK(node.files() == before);
+}
+
+namespace {
+
+void make_socket(const fs::path& path) {
+  fs::create_directories(path.parent_path());
+  REQUIRE(::mknod(path.c_str(), S_IFSOCK | 0600, 0) == 0);
+}
+
+// As a serve that was killed has left it, in an update.
+void add_driver(const InstalledNode& node, const std::string& kubelet, const std::string& driver) {
+  const std::string folder = node.places.root + kubelet;
+  make_socket(folder + "/plugins/" + driver + "/dra.sock");
+  make_socket(folder + "/plugins/" + driver + "/dra-uid-2.sock");
+  make_socket(folder + "/plugins_registry/" + driver + "-reg.sock");
+  make_socket(folder + "/plugins_registry/" + driver + "-uid-2-reg.sock");
+}
+
+}  // namespace
+
+TEST_CASE("Uninstalling removes what the DRA driver had in kubelet's folders, and says so") {
+  const InstalledNode node;
+  const auto [kubelet, driver] = GENERATE(table<std::string, std::string>(
+      {{"/var/lib/kubelet", "vfrail.io"}, {"/var/lib/k0s/kubelet", "nics.example.com"}}));
+  const std::string folder = node.places.root + kubelet;
+  const std::string plugin = folder + "/plugins/" + driver;
+  add_driver(node, kubelet, driver);
+  make_socket(folder + "/plugins/gpu.example.com/dra.sock");
+  make_socket(folder + "/plugins_registry/" + driver + ".example.com-reg.sock");
+  make_socket(folder + "/plugins_registry/" + driver + "-more.example.com-reg.sock");
+  write(folder + "/plugins_registry/" + driver + "-reg.socks");
+  const bool foreign = GENERATE(false, true);
+  if (foreign) write(plugin + "/of-somebody");
+  const auto removed = uninstall(
+      places_below(node.places.root, "/opt/cni/bin", {.kubelet_folder = kubelet, .driver = driver}));
+  REQUIRE(removed);
+  CHECK(std::count(removed->begin(), removed->end(), plugin) == (foreign ? 0 : 1));
+  CHECK(std::count(removed->begin(), removed->end(), folder + "/plugins_registry/" + driver + "-reg.sock") ==
+        1);
+  CHECK(fs::exists(plugin) == foreign);
+  std::vector<std::string> left;
+  for (const std::string& file : node.files()) {
+    if (file.starts_with(kubelet)) left.push_back(file.substr(kubelet.size()));
+  }
+  std::vector<std::string> wanted{"/plugins/gpu.example.com/dra.sock",
+                                  "/plugins_registry/" + driver + "-reg.socks",
+                                  "/plugins_registry/" + driver + ".example.com-reg.sock",
+                                  "/plugins_registry/" + driver + "-more.example.com-reg.sock"};
+  if (foreign) wanted.push_back("/plugins/" + driver + "/of-somebody");
+  std::sort(wanted.begin(), wanted.end());
+  CHECK(left == wanted);
+}
+
+TEST_CASE("Uninstalling is refused while a claim is prepared, and the driver's folder stays") {
+  const InstalledNode node;
+  add_driver(node, "/var/lib/kubelet", "vfrail.io");
+  ClaimRecord record{.claim = {"demo", "nics", "uid-1"},
+                     .pod = {"trainer-0", "pod-uid"},
+                     .node_pool = "node",
+                     .requests = {{"nic", {{"0000-21-10-0", "nvidia.com/hostdev", "0000:21:10.0"}}}}};
+  REQUIRE(write_claim(node.places.run, record));
+  const auto before = node.files();
+  const auto refused = uninstall(node.places);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == Errc::busy);
+  CHECK(refused.error().text.find("1 ResourceClaim is prepared (claim demo/nics of pod trainer-0)") !=
+        std::string::npos);
+  CHECK(refused.error().text.find("folder /var/lib/kubelet/plugins/vfrail.io") != std::string::npos);
+  CHECK(node.files() == before);
+  REQUIRE(remove_claim(node.places.run, "uid-1"));
+  CHECK(uninstall(node.places));
+  CHECK_FALSE(fs::exists(node.places.kubelet + "/plugins/vfrail.io"));
 }
 
 TEST_CASE("Uninstalling keeps the record of an ADD that was at work when its executable went") {

@@ -23,6 +23,23 @@ TEST_CASE("Texts are joined with a separator") {
   CHECK(joined({"a", "b"}, "+") == "a+b");
 }
 
+TEST_CASE("A DNS label has at most 63 of a-z, 0-9 and -, and no - at an end") {
+  for (const char* good : {"a", "0", "a-b", "0000-3b-02-1"}) CHECK(is_dns_label(good));
+  CHECK(is_dns_label(std::string(63, 'a')));
+  for (const char* bad : {"", "-a", "a-", "A", "a.b", "a_b", "\xC3\xA9"}) CHECK_FALSE(is_dns_label(bad));
+  CHECK_FALSE(is_dns_label(std::string(64, 'a')));
+}
+
+TEST_CASE("A DNS subdomain is such labels between dots, and the whole has the limit") {
+  for (const char* good : {"a", "vfrail.io", "a.b-c.0"}) CHECK(is_dns_subdomain(good, 63));
+  for (const char* bad : {"", ".", "a.", ".a", "a..b", "a.-b", "a-.b", "Vfrail.io"}) {
+    INFO(bad);
+    CHECK_FALSE(is_dns_subdomain(bad, 63));
+  }
+  CHECK(is_dns_subdomain(std::string(70, 'a'), 253));
+  CHECK_FALSE(is_dns_subdomain("vfrail.io", 8));
+}
+
 TEST_CASE("Valid UTF-8 stays unchanged") {
   const std::string text = GENERATE(as<std::string>(), "", "plain", "\x7f\n", "\xC2\x80", "\xDF\xBF",
                                     "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEF\xBF\xBF", "\xF0\x90\x80\x80",

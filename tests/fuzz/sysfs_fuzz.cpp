@@ -188,7 +188,7 @@ void check_device(const SysRoot& sys, const char* name) {
     for (const auto& netdev : (*device)->netdevs) MUST(is_file_name(netdev.name));
     for (const std::string& node : (*device)->verbs_nodes) MUST(is_file_name(node));
   }
-  if (const auto place = find_vf_place(sys, id)) MUST(place->place.has_value() == place->why_not.empty());
+  if (const auto place = find_vf_place(sys, id, 1)) MUST(place->place.has_value() == place->why_not.empty());
   (void)read_rdma_names(sys, id);
 }
 

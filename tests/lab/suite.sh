@@ -26,6 +26,7 @@ queue_infiniband() {
     local mode
     for mode in exclusive shared; do
         queue "lab, InfiniBand, $mode" lab --name "infiniband-$mode" --limit 600 tests/lab/infiniband_test.sh "$mode"
+        queue "lab, InfiniBand of two ports, $mode" lab --name "infiniband-ports-$mode" --limit 600 tests/lab/infiniband_ports_test.sh "$mode"
         queue "lab, InfiniBand traffic, $mode" lab --name "infiniband-traffic-$mode" --limit 300 \
             tests/lab/infiniband_traffic_test.sh "$mode"
         queue "lab, InfiniBand at once, $mode" lab --name "infiniband-storm-$mode" --limit 300 \
@@ -34,6 +35,7 @@ queue_infiniband() {
         queue "lab, InfiniBand killed, $mode" lab --name "infiniband-kill-$mode" --limit 900 tests/lab/infiniband_kill_test.sh "$mode" 20
     done
     queue 'lab, InfiniBand, device plugin' lab --name infiniband-plugin --limit 600 tests/lab/infiniband_plugin_test.sh
+    queue 'lab, InfiniBand, interfaces upon one' lab --name shared-interface-infiniband --limit 600 tests/lab/shared_interface_test.sh infiniband
     queue 'lab, InfiniBand, provision' lab --name infiniband-provision --limit 600 tests/lab/provision_infiniband_test.sh
     queue 'lab, InfiniBand, demo' lab --name infiniband-demo --limit 600 examples/demo/story.sh infiniband
 }
@@ -60,6 +62,7 @@ queue_lab() {
     queue 'lab, hostile pods' lab --name hostile --limit 900 tests/lab/hostile_test.sh
     queue 'lab, trouble' lab --name trouble --limit 900 tests/lab/trouble_test.sh
     queue 'lab, device plugin' lab --name plugin --limit 900 tests/lab/plugin_test.sh
+    queue 'lab, interfaces upon one' lab --name shared-interface --limit 600 tests/lab/shared_interface_test.sh
     queue 'lab, provision' lab --name provision --limit 600 tests/lab/provision_test.sh
     queue 'lab, demo' lab --name demo --limit 900 examples/demo/story.sh
     [ "${LAB_KERNEL:-6}" = 7 ] || return 0

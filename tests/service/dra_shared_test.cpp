@@ -10,7 +10,6 @@
 #include "tests/support/deadline.h"
 
 #include <atomic>
-#include <mutex>
 #include <thread>
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// FakeAgent: the socket of `vfrail-kube node`, for tests of what `vfrail serve` sends there.
+// FakeAgent: `vfrail-kube node` at its socket, as far as the offer goes; answers what the test has set.
 #pragma once
 
 #include "common/unique_fd.h"
@@ -16,7 +16,7 @@
 
 namespace vfrail::test {
 
-// Answers each request as one of PUT /devices, one connection after another.
+// Answers each PUT /devices, one connection after another.
 class FakeAgent {
  public:
   explicit FakeAgent(const std::string& socket) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -745,9 +745,11 @@ void FakeWorld::add_child(FakeLink& below, int netns, const NewLink& wanted) {
   out.link.kind = wanted.kind;
   out.link.type = below.link.type;
   if (wanted.kind != "macvlan") out.link.mac = below.link.mac;
+  // Each interface has a queue pair of its own, here each namespace.
+  if (wanted.kind == "ipoib") out.link.mac.bytes.at(3) = static_cast<uint8_t>(0x80 + netns);
   if (wanted.mac) out.link.mac = *wanted.mac;
   out.link.mtu = wanted.mtu.value_or(below.link.mtu);
-  out.link.flags |= kUp | (below.link.carrier() ? kLowerUp : 0U);
+  if (wanted.up) out.link.flags |= kUp | (below.link.carrier() ? kLowerUp : 0U);
   out.stands_on = &below;
 }
 
@@ -777,7 +779,10 @@ Link FakeWorld::described(const FakeLink& link) const {
   if (!reports_parents) out.parent_bus.clear(), out.parent_device.clear();
   if (link.stands_on == nullptr) return out;
   out.lower = link.stands_on->link.index;
-  if (link.stands_on->netns != link.netns) out.lower_nsid = link.stands_on->netns;
+  // ipoib_link_ops has no get_link_net(): no namespace, and nothing at all where the index is its own.
+  if (link.link.kind == "ipoib" && out.lower == out.index) out.lower = 0;
+  if (link.stands_on->netns != link.netns && link.link.kind != "ipoib")
+    out.lower_nsid = link.stands_on->netns;
   return out;
 }
 
@@ -834,7 +839,8 @@ void FakeWorld::end_netns(const std::string& path) {
   const int netns = netns_.at(path);
   netns_.erase(path);
   for (auto& link : links_) {
-    if (link->netns != netns || !link->hardware) continue;
+    const bool returns = link->hardware || (link->link.kind == "ipoib" && ipoib_children_return);
+    if (link->netns != netns || !returns) continue;
     const bool taken = name_in_use(kHost, link->link.name, nullptr);
     const auto moved = move_to(*link, kHost, taken ? std::optional<std::string>("dev%d") : std::nullopt);
     if (!moved) throw std::runtime_error("fake world: cannot send " + link->link.name + " to the host");

@@ -137,7 +137,8 @@ affinity:
 image: {{ include "vfrail.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 {{- $cdi := include "vfrail.ownCdi" .root }}
-command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "uninstall" "--root" "/host") ($cdi | empty | ternary list (list "--cdi-dir" $cdi)) .arguments (list .root.Values.cni.binDir) | toJson }}
+{{- $dra := .root.Values.dra.enabled | ternary (list "--kubelet-root" .root.Values.kubelet.root "--dra-driver" .root.Values.dra.driver) list }}
+command: {{ concat (list "/usr/libexec/cni/vfrail-cni" "uninstall" "--root" "/host") ($cdi | empty | ternary list (list "--cdi-dir" $cdi)) $dra .arguments (list .root.Values.cni.binDir) | toJson }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
@@ -163,5 +164,14 @@ volumeMounts:
 {{- with include "vfrail.cdiBesideRun" .root }}
   - name: cdi
     mountPath: /host{{ . }}
+{{- end }}
+{{- if .root.Values.dra.enabled }}
+  # Its folder and sockets of kubelet. HostToContainer: other drivers mount volumes below it, and what is unmounted on the node
+  # must not stay in use here.
+  - name: kubelet-plugins
+    mountPath: /host{{ .root.Values.kubelet.root }}/plugins
+    mountPropagation: HostToContainer
+  - name: plugins-registry
+    mountPath: /host{{ .root.Values.kubelet.root }}/plugins_registry
 {{- end }}
 {{- end -}}

@@ -10,6 +10,7 @@
 #include "common/node/lock_limit.h"
 #include "common/text.h"
 #include "plugin/admin/capture/anonymous.h"
+#include "plugin/admin/capture/claim_copy.h"
 #include "plugin/device/inventory/function_reader.h"
 #include "plugin/device/inventory/kernel_log.h"
 #include "plugin/device/inventory/node_devices.h"
@@ -364,6 +365,7 @@ Result<> Copy::node() {
   TRY(kernel_facts(), "copy the kernel's settings");
   TRY(kubernetes_facts(), "copy what Kubernetes has on the node");
   TRY(container_facts(), "copy what container runtimes have on the node");
+  TRY(copy_claims(sys_, folder_, anonymous_), "copy what is prepared for ResourceClaims");
   TRY(udev_rules(), "copy udev's rules for names");
   TRY(kernel_log(), "copy the kernel's messages about devices");
   return node_files();

@@ -123,8 +123,8 @@ Result<> read_facts(const InspectOptions& options, const AskKubelet& ask_kubelet
   facts.claims = read_claim_facts(run_dir(options.root), facts.warnings);
   add_claims(facts.claims.records, facts.pools, facts.pods);
   find_warnings(options.root, facts);
-  if (is_live(options.root) && !facts.pools.pools.empty()) {
-    for (Warning& note : shared_pool_notes(kRunFolder)) facts.warnings.push_back(std::move(note));
+  if (!facts.pools.pools.empty()) {
+    for (Warning& note : shared_pool_notes(run_dir(options.root))) facts.warnings.push_back(std::move(note));
   }
   if (!options.explain) return {};
   facts.traces = trace_selection(facts.config.value_or(Config()), facts.inventory, facts.pools);

@@ -3,6 +3,7 @@
 #include "plugin/admin/report/report.h"
 #include "plugin/admin/top/top.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -17,11 +18,13 @@ std::string number(const std::optional<double>& value) {
   return out;
 }
 
+constexpr size_t kClaimColumn = 3;
+
 const std::vector<Column>& traffic_columns() {
   static const std::vector<Column> kColumns = {
-      {"DEVICE", 0, 0},    {"NAMES", 3, 24},   {"POD", 1, 32},     {"RDMA RX", 0, 0},   {"RDMA TX", 0, 0},
-      {"%", 4, 0},         {"PKT/S RX", 6, 0}, {"PKT/S TX", 6, 0}, {"NET RX", 5, 0},    {"NET TX", 5, 0},
-      {"RETRANS/S", 2, 0}, {"OOS/S", 7, 0},    {"CNP/S", 7, 0},    {"DISCARDS/S", 7, 0}};
+      {"DEVICE", 0, 0},  {"NAMES", 3, 24},    {"POD", 1, 32},     {"CLAIM", 3, 24},   {"RDMA RX", 0, 0},
+      {"RDMA TX", 0, 0}, {"%", 4, 0},         {"PKT/S RX", 6, 0}, {"PKT/S TX", 6, 0}, {"NET RX", 5, 0},
+      {"NET TX", 5, 0},  {"RETRANS/S", 2, 0}, {"OOS/S", 7, 0},    {"CNP/S", 7, 0},    {"DISCARDS/S", 7, 0}};
   return kColumns;
 }
 
@@ -30,6 +33,7 @@ std::vector<std::string> cells(const DeviceRates& rates) {
   return {escaped(rates.device.id),
           escaped(rates.device.names),
           escaped(rates.device.pod),
+          escaped(rates.device.claim),
           bit_rate_text(rates[Count::rdma_rx_bytes]),
           bit_rate_text(rates[Count::rdma_tx_bytes]),
           percent ? std::to_string(std::lround(*percent)) : "-",
@@ -47,13 +51,19 @@ std::vector<std::string> cells(const DeviceRates& rates) {
 
 std::string render_rates(const std::vector<DeviceRates>& rates, const Terminal& terminal) {
   if (rates.empty()) return "No device has been there for a whole interval.\n";
+  // Where no pod has a device by a claim, nothing is said of claims.
+  const bool claims = std::any_of(rates.begin(), rates.end(),
+                                  [](const DeviceRates& one) { return !one.device.claim.empty(); });
+  std::vector<Column> columns = traffic_columns();
+  if (!claims) columns.erase(columns.begin() + kClaimColumn);
   std::vector<std::vector<Cell>> rows;
   for (const DeviceRates& one : rates) {
     std::vector<Cell>& row = rows.emplace_back();
     for (std::string& cell : cells(one)) row.push_back({std::move(cell)});
+    if (!claims) row.erase(row.begin() + kClaimColumn);
   }
   std::vector<std::string> hidden;
-  return draw(traffic_columns(), rows, {.width = terminal.width}, hidden);
+  return draw(columns, rows, {.width = terminal.width}, hidden);
 }
 
 std::string render_summary(const Summary& summary) {

@@ -5,6 +5,7 @@
 #include "common/node/attachments.h"
 #include "common/text.h"
 #include "plugin/admin/console/exit.h"
+#include "plugin/admin/report/claim_facts.h"
 #include "plugin/admin/report/filter.h"
 #include "plugin/admin/report/hardware.h"
 #include "plugin/admin/report/pods.h"
@@ -33,11 +34,22 @@ std::string names_of(const DeviceFacts& function, const DeviceCounters& counters
   return joined(names);
 }
 
-std::vector<std::string> pods_of(const PodsById& pods, const std::string& id) {
-  std::vector<std::string> out;
+std::vector<PodUse> uses_of(const PodsById& pods, const std::string& id) {
   const auto found = pods.find(id);
-  if (found == pods.end()) return out;
-  for (const PodUse& use : found->second) out.push_back(use.text());
+  return found == pods.end() ? std::vector<PodUse>() : found->second;
+}
+
+std::vector<std::string> pods_of(const std::vector<PodUse>& uses) {
+  std::vector<std::string> out;
+  for (const PodUse& use : uses) out.push_back(use.text());
+  return out;
+}
+
+std::vector<std::string> claims_of(const std::vector<PodUse>& uses) {
+  std::vector<std::string> out;
+  for (const PodUse& use : uses) {
+    if (!use.claim.empty()) out.push_back(use.claim + "/" + use.request);
+  }
   return out;
 }
 
@@ -81,8 +93,9 @@ class NodeReader {
   Reading read_functions(const Inventory& inventory, const std::vector<DeviceFacts>& functions) {
     std::vector<Warning> warnings;
     const Pools pools = config_ ? match(*config_, inventory) : Pools();
-    const PodsById pods =
+    PodsById pods =
         find_pods({options_.root, options_.kubelet_root, ask_kubelet_}, pools, inventory, warnings);
+    add_claims(read_claim_facts(run_dir(options_.root), warnings).records, pools, pods);
     warn(warnings);
     const HardwareById hardware = read_hardware(sys_, {}, inventory);
     const bool live = is_live(options_.root);
@@ -95,13 +108,15 @@ class NodeReader {
         functions);
     for (const DeviceFacts& function : functions) {
       const std::string id = function.id.text();
-      const auto users = pods_of(pods, id);
+      const auto uses = uses_of(pods, id);
+      const auto users = pods_of(uses);
       if (!options_.pod.empty() && std::find(users.begin(), users.end(), options_.pod) == users.end())
         continue;
       DeviceReading& one = out.devices.emplace_back();
       one.id = id;
       one.names = names_of(function, counters.at(id));
       one.pod = joined(users);
+      one.claim = joined(claims_of(uses));
       if (const auto known = hardware.find(id); known != hardware.end())
         one.speed_mbps = known->second.speed_mbps;
       one.counts = counts_of(counters.at(id).traffic, counters.at(id).rdma);

@@ -1,5 +1,6 @@
 #include "plugin/device/config/names.h"
 
+#include "common/text.h"
 #include "plugin/device/config/config.h"
 
 #include <algorithm>
@@ -19,16 +20,9 @@ constexpr size_t kMaxPrefix = 253 - 9;
 constexpr size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 bool alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-bool lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
 Error invalid(std::string_view value, const std::string& what) {
   return Error{Errc::invalid, 0, "\"" + std::string(value.substr(0, 300)) + "\" " + what};
-}
-
-bool dns_label(std::string_view label) {
-  return !label.empty() && label.size() <= 63 && lower_or_digit(label.front()) &&
-         lower_or_digit(label.back()) &&
-         std::all_of(label.begin(), label.end(), [](char c) { return lower_or_digit(c) || c == '-'; });
 }
 
 }  // namespace
@@ -53,7 +47,7 @@ Result<> check_resource_prefix(std::string_view prefix) {
   bool good = prefix.size() <= kMaxPrefix;
   for (size_t start = 0; good && start <= prefix.size();) {
     const size_t dot = std::min(prefix.find('.', start), prefix.size());
-    good = dns_label(prefix.substr(start, dot - start));
+    good = is_dns_label(prefix.substr(start, dot - start));
     start = dot + 1;
   }
   if (!good) {

@@ -224,23 +224,6 @@ CheckedDevices check_devices(const Json::Array& devices) {
   return out;
 }
 
-bool is_dns_label(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxLabel && text.front() != '-' && text.back() != '-' &&
-         all_of(text, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
-}
-
-// The parts of a subdomain have no limit of their own: only the whole has.
-bool is_dns_subdomain(std::string_view text, size_t most) {
-  if (text.empty() || text.size() > most || text.back() == '.') return false;
-  while (!text.empty()) {
-    const std::string_view part = take_until(text, '.');
-    if (part.empty() || part.front() == '-' || part.back() == '-' ||
-        !all_of(part, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; }))
-      return false;
-  }
-  return true;
-}
-
 bool is_semantic_version(std::string_view text) {
   if (const size_t plus = text.find('+'); plus != std::string_view::npos) {
     if (!are_version_parts(text.substr(plus + 1), true)) return false;

@@ -23,10 +23,6 @@ struct CheckedDevices {
 // another device has it.
 CheckedDevices check_devices(const Json::Array& devices);
 
-// RFC 1123: at most 63 of [a-z0-9-], a letter or digit first and last; several of them between dots, at most
-// `most` characters.
-bool is_dns_label(std::string_view text);
-bool is_dns_subdomain(std::string_view text, size_t most);
 // https://semver.org, 2.0.0: "20.39.1002", not "20.39" and not "20.39.0102".
 bool is_semantic_version(std::string_view text);
 // "200G", "1.5Gi", "1e3".

@@ -124,7 +124,7 @@ Result<TrafficPage> read_traffic_page(std::string_view text, std::chrono::steady
     std::vector<RdmaPortCounters> ports;
     for (const auto& entry : samples.rdma) ports.push_back(entry.second);
     out.reading.devices.push_back(
-        {.id = id, .names = {}, .pod = {}, .counts = counts_of(samples.traffic, ports)});
+        {.id = id, .names = {}, .pod = {}, .claim = {}, .counts = counts_of(samples.traffic, ports)});
   }
   return out;
 }

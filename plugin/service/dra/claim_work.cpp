@@ -49,6 +49,13 @@ Result<FileLock> ClaimWork::lock(const std::string& uid) const {
   return FileLock::acquire(folder + "/" + uid + ".lock", kLockTimeout, {.text = "claim " + uid});
 }
 
+// What is wrong with the claim itself needs no patience.
+bool ClaimWork::needs_node_pool(const ClaimName& name) const {
+  if (!node_pool().empty() || !check_owner_name(name.uid)) return false;
+  const auto known = find_prepared_claim(name.uid, options_.places);
+  return known && !*known;
+}
+
 Result<std::vector<PreparedDevice>> ClaimWork::prepare(const ClaimName& name) {
   const auto began = Counters::start();
   auto out = with_id(ErrorId::claim_refused, answer(name));

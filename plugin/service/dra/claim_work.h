@@ -37,6 +37,8 @@ class ClaimWork {
   std::shared_ptr<const OfferedUnits> offered() const;
   std::string node_pool() const { return options_.node_pool(); }
 
+  // Whether the claim cannot be prepared before node_pool() is known. Asks nobody.
+  bool needs_node_pool(const ClaimName& name) const;
   // Both log what they did, or why not.
   Result<std::vector<PreparedDevice>> prepare(const ClaimName& name);
   Result<> unprepare(const ClaimName& name);

@@ -1,16 +1,17 @@
 #include "plugin/service/dra/claim_workers.h"
 
 #include <algorithm>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace vfrail::plugin {
 
-bool ClaimWorkers::put(const std::string& claim, Work work) {
+bool ClaimWorkers::put(const std::string& claim, Work work, Wait wait) {
   {
     const std::lock_guard lock(mutex_);
     if (ends_ || waiting_.size() >= kMostWaiting || !start_thread()) return false;
-    waiting_.push_back({claim, std::move(work)});
+    waiting_.push_back({claim, std::move(work), std::move(wait)});
   }
   changed_.notify_one();
   return true;
@@ -41,21 +42,40 @@ void ClaimWorkers::stop() {
   }
 }
 
-std::deque<ClaimWorkers::Job>::iterator ClaimWorkers::next_job() {
-  return std::find_if(waiting_.begin(), waiting_.end(),
-                      [&](const Job& job) { return !under_way_.contains(job.claim); });
+void ClaimWorkers::check_waits() {
+  // A thread that has just found that it is not over waits by now.
+  { const std::lock_guard lock(mutex_); }
+  changed_.notify_all();
+}
+
+ClaimWorkers::Next ClaimWorkers::next_job() {
+  const Time now = std::chrono::steady_clock::now();
+  std::set<std::string_view> held_up;  // claims with a job that waits, behind which later ones stay
+  Next out;
+  out.job = std::find_if(waiting_.begin(), waiting_.end(), [&](const Job& job) {
+    if (under_way_.contains(job.claim) || held_up.contains(job.claim)) return false;
+    if (!job.wait.is_over || now >= job.wait.until || job.wait.is_over()) return true;
+    held_up.insert(job.claim);
+    out.turn = std::min(out.turn.value_or(Time::max()), job.wait.until);
+    return false;
+  });
+  return out;
 }
 
 void ClaimWorkers::run() {
   std::unique_lock lock(mutex_);
   while (!ends_) {
-    const auto next = next_job();
-    if (next == waiting_.end()) {
-      changed_.wait(lock);
+    const Next next = next_job();
+    if (next.job == waiting_.end()) {
+      if (next.turn) {
+        changed_.wait_until(lock, *next.turn);
+      } else {
+        changed_.wait(lock);
+      }
       continue;
     }
-    Job job = std::move(*next);
-    waiting_.erase(next);
+    Job job = std::move(*next.job);
+    waiting_.erase(next.job);
     under_way_.insert(job.claim);
     lock.unlock();
     job.work(Turn::now);

@@ -1,16 +1,20 @@
 // ClaimWorkers: threads that work on claims, so that the threads of gRPC never wait for the API server. What
-// is about one claim is done one after the other, in order. Knows nothing of claims.
+// is about one claim is done one after the other, in order. Work that cannot begin yet waits without a
+// thread. Knows nothing of claims.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace vfrail::plugin {
@@ -28,6 +32,12 @@ class ClaimWorkers {
   };
   // Called once, on one of the threads or in stop().
   using Work = std::function<void(Turn)>;
+  using Time = std::chrono::steady_clock::time_point;
+  // What work waits for before its turn comes.
+  struct Wait {
+    std::function<bool()> is_over = {};  // called on any thread, and soon answered; empty: nothing
+    Time until = {};                     // then its turn comes anyway
+  };
 
   ClaimWorkers() = default;
   ClaimWorkers(const ClaimWorkers&) = delete;
@@ -35,7 +45,10 @@ class ClaimWorkers {
   ~ClaimWorkers() { stop(); }
 
   // False, and it is never called: too much is waiting, no thread can be had, or the program ends.
-  bool put(const std::string& claim, Work work);
+  bool put(const std::string& claim, Work work, Wait wait);
+  bool put(const std::string& claim, Work work) { return put(claim, std::move(work), Wait()); }
+  // What is waited for may have come.
+  void check_waits();
   // Waits for what is under way. What is waiting gets Turn::never.
   void stop();
 
@@ -43,11 +56,16 @@ class ClaimWorkers {
   struct Job {
     std::string claim;
     Work work;
+    Wait wait;
   };
 
   bool start_thread();
   void run();
-  std::deque<Job>::iterator next_job();
+  struct Next {
+    std::deque<Job>::iterator job;
+    std::optional<Time> turn = {};  // if there is no job: when the first of those that wait has its turn
+  };
+  Next next_job();
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -57,12 +57,13 @@ class DraPublisher::Mailbox {
 
 struct DraPublisher::Servers {
   Servers(DraSockets paths, const std::string& driver, std::shared_ptr<Mailbox> mailbox, ClaimWork& work,
-          ClaimWorkers& workers, Log& log)
+          ClaimWorkers& workers, std::chrono::milliseconds patience, Log& log)
       : sockets(std::move(paths)),
         service({.driver = driver,
                  .endpoint = sockets.plugin,
                  .on_registration = [mailbox = std::move(mailbox)](
-                                        RegistrationResult result) { mailbox->put(std::move(result)); }},
+                                        RegistrationResult result) { mailbox->put(std::move(result)); },
+                 .node_pool_patience = patience},
                 work, workers, log),
         plugin({.path = sockets.plugin,
                 .add_to = [this](grpc::ServerBuilder& builder) { service.add_plugin_to(builder); },
@@ -98,7 +99,8 @@ Result<> DraPublisher::start(std::function<void()> wake) {
   watches_.push_back(TRY(FolderWatch::start(sockets.registration_folder)));
   watches_.push_back(TRY(FolderWatch::start(sockets.plugin_folder)));
   mailbox_->wake_by(std::move(wake));
-  servers_ = std::make_unique<Servers>(std::move(sockets), options_.driver, mailbox_, work_, workers_, log_);
+  servers_ = std::make_unique<Servers>(std::move(sockets), options_.driver, mailbox_, work_, workers_,
+                                       options_.node_pool_patience, log_);
   return {};
 }
 
@@ -113,8 +115,11 @@ void DraPublisher::read() {
 }
 
 bool DraPublisher::follow(const std::vector<PublishedPool>& pools, Time now) {
-  auto offered = std::make_shared<const OfferedUnits>(find_offered(
-      pools, {.driver = options_.driver, .for_dranet = options_.for_dranet, .lanes = options_.lanes}));
+  auto offered = std::make_shared<const OfferedUnits>(
+      find_offered(pools, {.driver = options_.driver,
+                           .for_dranet = options_.for_dranet,
+                           .lanes = options_.lanes,
+                           .root_of_data_direct = options_.root_of_data_direct}));
   pools_ = offered->pools;
   work_.publish(offered);
   if (!std::exchange(ready_, true)) {
@@ -182,8 +187,16 @@ void DraPublisher::send_health_if_due(Time now) {
   servers_->service.send_health();
 }
 
+// The link to vfrail-kube has woken the owner thread.
+void DraPublisher::notice_node_pool() {
+  if (named_ || work_.node_pool().empty()) return;
+  named_ = true;
+  workers_.check_waits();
+}
+
 Publisher::Time DraPublisher::run_due(Time now) {
   if (!ready_ || !servers_) return Time::max();
+  notice_node_pool();
   take_registrations(now);
   // kubelet's folder can be made anew.
   if (const auto made = make_folder(servers_->sockets.plugin_folder, kFolderMode); !made)

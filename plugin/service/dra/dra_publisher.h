@@ -31,11 +31,16 @@ class DraPublisher final : public Publisher {
     AllocatePlaces places;      // with the CDI folder, and with vfrail-cni's records
     // Which resources go by claims, which may change; empty: all.
     std::function<bool(const ResourceConfig&)> by_claims = {};
-    uint32_t lanes = 1;       // of a shared device, as OfferOptions has them
-    bool for_dranet = false;  // likewise
+    uint32_t lanes = 1;                // of a shared device, as OfferOptions has them
+    bool for_dranet = false;           // likewise
+    bool root_of_data_direct = false;  // likewise
     // The name of this node's pool, as vfrail-kube has answered it; empty: not yet. Called on any thread.
     std::function<std::string()> node_pool;
     bool chained = false;  // as ClaimReader has it
+    // How long a claim waits for that name before it is refused: after a boot kubelet asks before the agent
+    // has started, which takes some seconds, and after a refusal only a minute later. With what prepare may
+    // wait for then, the API server for 10 s, it stays well within the 45 s that kubelet gives a call.
+    std::chrono::milliseconds node_pool_patience{15'000};
     // The whole list is sent so often even if nothing has changed; kubelet forgets it after 30 s.
     std::chrono::milliseconds health_interval{10'000};
     // How often the API server is asked whether the claims that are prepared still exist.
@@ -67,6 +72,7 @@ class DraPublisher final : public Publisher {
   void reconcile_claims();
   void take_registrations(Time now);
   void send_health_if_due(Time now);
+  void notice_node_pool();
 
   const GrpcLibrary grpc_;
   const Options options_;
@@ -78,6 +84,7 @@ class DraPublisher final : public Publisher {
   std::vector<FolderWatch> watches_;
   std::vector<PublishedPool> pools_;
   bool ready_ = false;  // there were pools
+  bool named_ = false;  // node_pool() is known
   bool registered_ = false;
   std::string refusal_;  // kubelet's last
   HealthList health_;    // sent last

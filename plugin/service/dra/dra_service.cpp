@@ -85,10 +85,17 @@ void write_answer(const std::string& uid, const Result<>& unprepared, Response& 
   if (!unprepared) entry.set_error(unprepared.error().text_with_id());
 }
 
-// Calls `work` for each claim on the workers.
+template <class T>
+struct ClaimTask {
+  std::function<Result<T>(const ClaimName&)> work;
+  std::function<ClaimWorkers::Wait(const ClaimName&)> wait = [](const ClaimName&) {
+    return ClaimWorkers::Wait();
+  };
+};
+
+// Does the task for each claim on the workers.
 template <class T, class Claims, class Response>
-ServerUnaryReactor* answer_claims(const Claims& claims, ClaimWorkers& workers,
-                                  const std::function<Result<T>(const ClaimName&)>& work,
+ServerUnaryReactor* answer_claims(const Claims& claims, ClaimWorkers& workers, const ClaimTask<T>& task,
                                   Response& response) {
   auto* call = new ClaimsCall(static_cast<size_t>(claims.size()) + 1);
   for (const auto& claim : claims) {
@@ -96,10 +103,11 @@ ServerUnaryReactor* answer_claims(const Claims& claims, ClaimWorkers& workers,
     const auto answer = [call, name, &response](const Result<T>& result) {
       call->finish_part([&] { write_answer(name.uid, result, response); });
     };
-    const bool put = workers.put(name.uid, [=](ClaimWorkers::Turn turn) {
+    const auto work = [work = task.work, answer, name](ClaimWorkers::Turn turn) {
       if (turn == ClaimWorkers::Turn::never) return answer(refusal(turn));
       answer(guarded<T>([&] { return work(name); }));
-    });
+    };
+    const bool put = workers.put(name.uid, work, task.wait(name));
     if (!put) answer(refusal(ClaimWorkers::Turn::now));
   }
   call->finish_part([] {});
@@ -108,16 +116,39 @@ ServerUnaryReactor* answer_claims(const Claims& claims, ClaimWorkers& workers,
 
 }  // namespace
 
+// A claim that waits for the name of the node's pool.
+class DraService::PoolWait {
+ public:
+  PoolWait(const ClaimWork& work, std::chrono::milliseconds patience, Log& log)
+      : work_(work), patience_(patience), log_(log) {}
+
+  ClaimWorkers::Wait wait_of(const ClaimName& claim) const {
+    if (!work_.needs_node_pool(claim)) return {};
+    log_.info("claim waits until vfrail-kube node has answered",
+              {{"claim", claim.text()}, {"uid", claim.uid}});
+    return {.is_over = [&work = work_] { return !work.node_pool().empty(); },
+            .until = std::chrono::steady_clock::now() + patience_};
+  }
+
+ private:
+  const ClaimWork& work_;
+  const std::chrono::milliseconds patience_;
+  Log& log_;
+};
+
 template <class Api>
 class DraService::ClaimCalls final : public Api::Service::CallbackService {
  public:
-  ClaimCalls(ClaimWork& work, ClaimWorkers& workers) : work_(work), workers_(workers) {}
+  ClaimCalls(ClaimWork& work, ClaimWorkers& workers, const PoolWait& pool)
+      : work_(work), workers_(workers), pool_(pool) {}
 
   ServerUnaryReactor* NodePrepareResources(CallbackServerContext*,
                                            const typename Api::PrepareRequest* request,
                                            typename Api::PrepareResponse* response) override {
     return answer_claims<std::vector<PreparedDevice>>(
-        request->claims(), workers_, {[this](const ClaimName& name) { return work_.prepare(name); }},
+        request->claims(), workers_,
+        {.work = [this](const ClaimName& name) { return work_.prepare(name); },
+         .wait = [this](const ClaimName& name) { return pool_.wait_of(name); }},
         *response);
   }
 
@@ -125,12 +156,14 @@ class DraService::ClaimCalls final : public Api::Service::CallbackService {
                                              const typename Api::UnprepareRequest* request,
                                              typename Api::UnprepareResponse* response) override {
     return answer_claims<void>(request->claims(), workers_,
-                               {[this](const ClaimName& name) { return work_.unprepare(name); }}, *response);
+                               {.work = [this](const ClaimName& name) { return work_.unprepare(name); }},
+                               *response);
   }
 
  private:
   ClaimWork& work_;
   ClaimWorkers& workers_;
+  const PoolWait& pool_;
 };
 
 template <class Api>
@@ -151,9 +184,10 @@ class DraService::HealthCalls final : public Api::Service::CallbackService {
 };
 
 struct DraService::Calls {
-  Calls(ClaimWork& work, ClaimWorkers& workers, Log& log)
-      : v1(work, workers),
-        v1beta1(work, workers),
+  Calls(ClaimWork& work, ClaimWorkers& workers, std::chrono::milliseconds patience, Log& log)
+      : pool(work, patience, log),
+        v1(work, workers, pool),
+        v1beta1(work, workers, pool),
         health_v1(list_of(work), log),
         health_v1alpha1(list_of(work), log) {}
 
@@ -161,6 +195,7 @@ struct DraService::Calls {
     return [&work] { return make_health_list(work.node_pool(), *work.offered()); };
   }
 
+  const PoolWait pool;
   ClaimCalls<DraV1> v1;
   ClaimCalls<DraV1Beta1> v1beta1;
   HealthCalls<DraHealthV1> health_v1;
@@ -202,8 +237,8 @@ class DraService::RegistrationCalls final : public pluginregistration::Registrat
 };
 
 DraService::DraService(Options options, ClaimWork& work, ClaimWorkers& workers, Log& log)
-    : registration_(std::make_unique<RegistrationCalls>(std::move(options))),
-      calls_(std::make_unique<Calls>(work, workers, log)) {}
+    : registration_(std::make_unique<RegistrationCalls>(options)),
+      calls_(std::make_unique<Calls>(work, workers, options.node_pool_patience, log)) {}
 
 DraService::~DraService() = default;
 

@@ -8,6 +8,7 @@
 #include "plugin/service/dra/claim_workers.h"
 #include "plugin/service/kubelet/service.h"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -24,6 +25,8 @@ class DraService {
     std::string endpoint;  // absolute path of the socket of DRAPlugin, as kubelet sees it
     // Called on a gRPC thread; only notes the result for the owner thread.
     std::function<void(RegistrationResult)> on_registration;
+    // As DraPublisher::Options has it.
+    std::chrono::milliseconds node_pool_patience{0};
   };
 
   // All outlive this; this outlives the gRPC servers.
@@ -41,6 +44,7 @@ class DraService {
   size_t streams() const;
 
  private:
+  class PoolWait;
   template <class Api>
   class ClaimCalls;
   template <class Api>

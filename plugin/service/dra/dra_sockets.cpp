@@ -1,11 +1,11 @@
 #include "plugin/service/dra/dra_sockets.h"
 
+#include "common/container/claim_name.h"
 #include "common/errors/error_id.h"
+#include "common/text.h"
 #include "plugin/service/kubelet/kubelet.h"
 #include "plugin/service/kubelet/socket_owner.h"
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace vfrail::plugin {
@@ -14,7 +14,6 @@ namespace {
 
 // sun_path has 108 bytes with the 0 at its end.
 constexpr size_t kMaxPath = 107;
-constexpr size_t kMaxDriver = 63;
 // How long calls that are under way may go on when the socket is created again.
 constexpr std::chrono::milliseconds kReopenPatience{200};
 
@@ -29,13 +28,9 @@ Result<> check_fits(const std::string& path) {
 
 // A DNS subdomain, and part of a path.
 Result<> check_name(std::string_view flag, const std::string& name) {
-  const bool good = !name.empty() && name.size() <= kMaxDriver && name.front() != '.' &&
-                    name.front() != '-' && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                      return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
-                    });
-  if (good) return {};
+  if (is_dns_subdomain(name, kMaxDriverName)) return {};
   return Error{Errc::invalid, 0,
-               std::string(flag) + ": must be a DNS subdomain of at most " + std::to_string(kMaxDriver) +
+               std::string(flag) + ": must be a DNS subdomain of at most " + std::to_string(kMaxDriverName) +
                    " characters (\"vfrail.io\"), got \"" + name + "\"",
                ErrorId::option_invalid};
 }

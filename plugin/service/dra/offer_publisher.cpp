@@ -1,6 +1,5 @@
 #include "plugin/service/dra/offer_publisher.h"
 
-#include "common/errors/error_id.h"
 #include "plugin/dra/claims_in_use.h"
 
 #include <algorithm>
@@ -26,7 +25,7 @@ bool OfferPublisher::follow(const std::vector<PublishedPool>& pools, Time) {
 Publisher::Time OfferPublisher::run_due(Time now) {
   if (knows_held_ && sharing() != sharing_) {
     ask_at_ = {};
-    read_claims();
+    claims_.read();
     // The other publishers may have had their turn.
     if (move_shared(nullptr)) return now;
   }
@@ -34,17 +33,17 @@ Publisher::Time OfferPublisher::run_due(Time now) {
   // The publisher for kubelet has had its turn.
   if (notice_ended_claims(now)) return now;
   const Time next = waits_for_kubelet() ? ask_at_ : Time::max();
-  return options_.drain && !claims_.empty() ? std::min(next, claims_at_) : next;
+  return options_.drain && !claims_.records().empty() ? std::min(next, claims_at_) : next;
 }
 
 // kubelet asks for the release of a claim after its device is back in the host, so that no event of the
 // device says it. True: one has ended.
 bool OfferPublisher::notice_ended_claims(Time now) {
-  if (!options_.drain || claims_.empty() || now < claims_at_) return false;
+  if (!options_.drain || claims_.records().empty() || now < claims_at_) return false;
   claims_at_ = now + options_.claims_interval;
-  const size_t before = claims_.size();
-  read_claims();
-  return claims_.size() != before;
+  const size_t before = claims_.records().size();
+  claims_.read();
+  return claims_.records().size() != before;
 }
 
 // Of the end of a pod of the device plugin no list for kubelet says anything, because it has none of these
@@ -72,7 +71,7 @@ Sharing OfferPublisher::sharing() const {
 
 bool OfferPublisher::move_shared(const DevicesInUse* held) {
   sharing_ = sharing();
-  const bool moved = shared_.follow(pools_, sharing_, held, claims_);
+  const bool moved = shared_.follow(pools_, sharing_, held, claims_.records());
   if (moved) send();
   return moved;
 }
@@ -83,18 +82,6 @@ bool OfferPublisher::by_claims(const ResourceConfig& resource) const {
     if (state.published && state.devices == 0) return false;
   }
   return shared_.by_claims(resource);
-}
-
-std::set<std::string> OfferPublisher::claimed(const ResourceConfig& resource) const {
-  std::set<std::string> out;
-  for (const ClaimRecord& claim : claims_) {
-    for (const ClaimRecord::Request& request : claim.requests) {
-      for (const ClaimRecord::Device& one : request.devices) {
-        if (one.resource == resource.resource() && one.step == 0) out.insert(one.unit);
-      }
-    }
-  }
-  return out;
 }
 
 void OfferPublisher::send() {
@@ -112,21 +99,14 @@ void OfferPublisher::send() {
 
 void OfferPublisher::write_state() {
   const OfferLink::State link = link_.state();
-  OfferState now{.driver = options_.offer.driver,
-                 .instance = options_.instance,
-                 .socket = options_.socket,
-                 .resources = resources_,
-                 .node = link.node,
-                 .published = link.published,
-                 .reason = link.reason,
-                 .id = link.id};
-  if (written_ == now) return;
-  const auto done = write_offer_state(options_.run_dir, now);
-  written_ = std::move(now);  // as in the file, or tried: the next change is the next try
-  const std::string reason = done ? "" : done.error().text;
-  if (reason != std::exchange(not_written_, reason) && !done)
-    log_.warning("inspect and doctor cannot see what is published",
-                 {{"reason", reason}, {"id", done.error().id_text()}});
+  file_.put({.driver = options_.offer.driver,
+             .instance = options_.instance,
+             .socket = options_.socket,
+             .resources = resources_,
+             .node = link.node,
+             .published = link.published,
+             .reason = link.reason,
+             .id = link.id});
 }
 
 void OfferPublisher::describe(NodeStatus& status) const {
@@ -135,36 +115,15 @@ void OfferPublisher::describe(NodeStatus& status) const {
       .published = link.published, .not_published_id = link.id, .slices = link.slices, .writes = link.writes};
 }
 
-void OfferPublisher::close(std::chrono::milliseconds) {
-  // Another instance has its own by now, or none is right.
-  const auto removed = remove_offer_state(options_.run_dir, options_.instance);
-  if (!removed) log_.debug("the state of the offer is not removed", {{"reason", removed.error().text}});
-}
-
-void OfferPublisher::read_claims() {
-  auto claims = read_claim_records(options_.run_dir);
-  std::vector<Warning> now;
-  if (claims) {
-    now = std::move(claims->unread);
-    claims_ = std::move(claims->records);
-  } else {
-    now.push_back({claims.error().text, claims.error().id()});
-  }
-  for (const Warning& one : now) {
-    if (std::find(complaints_.begin(), complaints_.end(), one) == complaints_.end())
-      log_.warning("which claims are prepared is not known completely",
-                   {{"reason", one.text}, {"id", id_text(one.id)}});
-  }
-  complaints_ = std::move(now);
-}
+void OfferPublisher::close(std::chrono::milliseconds) { file_.remove(options_.instance); }
 
 void OfferPublisher::complete(DevicesInUse& in_use) {
   const bool is_first = !std::exchange(knows_held_, true);
   const bool changed = is_first || in_use.resources != held_.resources;
   // Whole, because at the start kubelet answers before the pools are read.
   held_ = in_use;
-  read_claims();
-  resolve_claims(claims_, in_use);
+  claims_.read();
+  resolve_claims(claims_.records(), in_use);
   move_shared(&held_);
   if (changed) send();
 }

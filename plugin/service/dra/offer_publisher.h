@@ -1,15 +1,15 @@
 // OfferPublisher: the pools as devices for the scheduler: what of them is free for claims goes to
-// vfrail-kube, which publishes it as ResourceSlices; decides by SharedSwitch which shared pools do. Prepares
-// nothing, which DraPublisher does for kubelet.
+// vfrail-kube, which publishes it as ResourceSlices; SharedSwitch decides which shared pools do. Prepares
+// nothing, which DraPublisher does for kubelet, and of claims knows what NodeClaims has read.
 #pragma once
 
-#include "common/errors/warning.h"
 #include "common/log.h"
 #include "plugin/dra/offer.h"
 #include "plugin/dra/offer_link.h"
-#include "plugin/dra/offer_state.h"
 #include "plugin/dra/shared_switch.h"
 #include "plugin/publish/publisher.h"
+#include "plugin/service/dra/node_claims.h"
+#include "plugin/service/dra/offer_file.h"
 
 #include <chrono>
 #include <optional>
@@ -43,7 +43,8 @@ class OfferPublisher final : public Publisher {
       : options_(options),
         shared_(shared),
         link_({.socket = options.socket, .driver = options.offer.driver, .repeat = options.repeat}, log),
-        log_(log) {}
+        file_(options.run_dir, log),
+        claims_(options.run_dir, log) {}
 
   Result<> start(std::function<void()> wake) override;
   bool follow(const std::vector<PublishedPool>& pools, Time now) override;
@@ -65,7 +66,9 @@ class OfferPublisher final : public Publisher {
   // device plugin has all resources again.
   bool by_claims(const ResourceConfig& resource) const;
   // Units that pods have by claims, each alone, as far as kubelet's last answer shows.
-  std::set<std::string> claimed(const ResourceConfig& resource) const;
+  std::set<std::string> claimed(const ResourceConfig& resource) const {
+    return claims_.units_of(resource.resource());
+  }
   // The name of this node's pool; empty: vfrail-kube has not answered yet. On any thread.
   std::string node_pool() const { return link_.state().node; }
 
@@ -77,7 +80,6 @@ class OfferPublisher final : public Publisher {
   // since.
   // True: one has moved.
   bool move_shared(const DevicesInUse* held);
-  void read_claims();
   bool notice_ended_claims(Time now);
   void send();
   void write_state();
@@ -85,20 +87,17 @@ class OfferPublisher final : public Publisher {
   const Options options_;
   SharedSwitch& shared_;
   OfferLink link_;
-  Log& log_;
+  OfferFile file_;
+  NodeClaims claims_;
   std::vector<PublishedPool> pools_;  // all
   DevicesInUse held_;                 // by device plugins, of this program and of others
   bool knows_held_ = false;
-  std::vector<ClaimRecord> claims_;
   Sharing sharing_ = Sharing::unknown;  // by which was decided last
   Time claims_at_{};                    // when they are read again, while it drains
   Time ask_at_{};                       // while it waits for kubelet
   KnownNames names_;
   PortsByFunction ports_;
   std::vector<std::string> resources_;  // of the last offer
-  std::optional<OfferState> written_;
-  std::string not_written_;          // why, as it was logged
-  std::vector<Warning> complaints_;  // of the last answer
 };
 
 }  // namespace vfrail::plugin

@@ -48,7 +48,7 @@ way_to_api=$!
 cp /node/machine-id /etc/machine-id
 hostname "$NODE"
 modprobe -a overlay veth bridge
-lab_up "$VFS" --fabric "$FABRIC" --rdma "$RDMA" || exit
+lab_up "$BOOT_VFS" --fabric "$FABRIC" --rdma "$RDMA" || exit
 [ "$FABRIC" != infiniband ] || set_guids || exit
 baseline > /node/baseline
 stamp 'VFs are up'

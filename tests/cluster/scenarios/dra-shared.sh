@@ -6,6 +6,7 @@ fi
 . "$here/dra.sh"
 dra_can_run || return
 list_never_below 0
+stays_here+='|^/run/vfrail/claims/shared-pools$'    # which way each shared pool goes, until the next boot
 shared=rdma/one_shared device=0000:21:10.0
 # The moment between the two ways, when the Node's status is not yet that of the plugin.
 explained_here="the device plugin still offers $shared on this node"

@@ -5,6 +5,9 @@ stays_here+='|^/run/vfrail/provision/'      # how far it is, until the next boot
 # The VFs that the pods of before had are gone, and the driver's refusals are this scenario's.
 explained_here='^pods/kube-system_vfrail-.* warning (devices are unhealthy .*code=(gone|provisioning)|configuration|VFs are not configured)'
 explained_here+='|^pods/kube-system_vfrail-.* warning .*VF-PROVISION-'
+# As in the scenario power: kubelet finds the socket of before the boot.
+explained_here+='|^kubelet.log: .*RegisterPlugin error -- dial failed at socket'
+explained_here+='|^kubelet.log: .*"ListAndWatch ended unexpectedly for device plugin" .*(the client connection is closing|use of closed network connection)'
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
 num_vfs() { on_node "cat \$pci/$1/sriov_numvfs"; }
 provision_log() { kubectl -n kube-system logs daemonset/vfrail-provision "$@"; }
@@ -55,6 +58,21 @@ check 'and are advertised' eventually is $DEVICES devices_with_rdma
 pod two hostdev 1
 check 'a pod runs' eventually running two
 check 'with an active RDMA device' has PORT_ACTIVE in_pod two ibv_devinfo
+
+section 'a boot without VFs'
+# Bound to the node, it fails if kubelet admits it before the plugin has registered, as with any device plugin.
+on_node sync
+node_ends
+came=0
+boot_vfs=0 node_up > "$logs/node-comes-back.log" 2>&1 || came=$?
+check 'the node comes back' is 0 echo "$came"
+check 'its VFs are made again' eventually is "$VFS $VFS" eval 'echo $(num_vfs 0000:21:00.0; num_vfs 0000:41:00.0)'
+check 'and advertised' eventually is $DEVICES devices_with_rdma
+kubectl delete pod two --wait=false > /dev/null
+check 'the pod of before can be deleted' eventually gone two
+pod three hostdev 1
+check 'a pod runs' eventually running three
+check 'with an active RDMA device' has PORT_ACTIVE in_pod three ibv_devinfo
 
 section 'as before'
 ends_without_pods=yes

@@ -49,6 +49,30 @@ TEST_CASE("of several netdevs the one with the lowest dev_port is taken, or that
   CHECK_THAT(none.error().text, Contains("dev_port 7") && Contains("b1, a9, b0"));
 }
 
+TEST_CASE("a GUID at the second port of a card is set through the PF's interface of that port") {
+  HostTree tree(
+      "sys/bus/pci/devices/0000:03:00.1/physfn -> ../0000:03:00.0\n"
+      "sys/bus/pci/devices/0000:03:00.0/virtfn0 -> ../0000:03:00.1\n"
+      "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/mlx4_core\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/ib0/dev_port = 0\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/ib0/ifindex = 4\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/ib1/dev_port = 1\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/ib1/ifindex = 5\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/ib0/type = 32\n"
+      "sys/bus/pci/devices/0000:03:00.0/net/ib1/type = 32\n");
+  const auto interface_at = [&](std::optional<uint32_t> port) {
+    const auto found = find_vf_place(tree.sys, *DeviceId::parse("0000:03:00.1"), port);
+    REQUIRE(found);
+    INFO(found->why_not);
+    REQUIRE(found->place);
+    return found->place->pf + " " + std::to_string(found->place->pf_link);
+  };
+  CHECK(interface_at(1) == "ib1 5");
+  CHECK(interface_at(0) == "ib0 4");
+  CHECK(interface_at({}) == "ib0 4");
+  CHECK(interface_at(7) == "ib0 4");
+}
+
 TEST_CASE("netdevs that no port distinguishes are all candidates") {
   HostTree tree(
       "sys/bus/pci/devices/0000:03:00.0/driver -> ../../drivers/x\n"

@@ -63,7 +63,8 @@ TEST_CASE("with traffic a device has what it receives and sends, in bits; a dash
   Rates rates;
   rates[static_cast<size_t>(Count::rdma_rx_bytes)] = 12.3e9;
   rates[static_cast<size_t>(Count::net_tx_bytes)] = 0;
-  facts.traffic = {{"node-1", {{.device = {.id = "0000:18:00.2", .names = {}, .pod = {}}, .rates = rates}}}};
+  facts.traffic = {
+      {"node-1", {{.device = {.id = "0000:18:00.2", .names = {}, .pod = {}, .claim = {}}, .rates = rates}}}};
   ClusterView view = make_cluster_view(facts, {});
   CHECK(devices_text(view, {.wide = true}).find("RDMA RX") == std::string::npos);
   view.has_traffic = true;

@@ -1,9 +1,15 @@
 #include "plugin/admin/capture/capture.h"
 
+#include "common/container/cdi_spec.h"
+#include "common/container/claim_record.h"
 #include "plugin/admin/capture/anonymous.h"
 #include "plugin/admin/doctor/doctor.h"
+#include "plugin/admin/report/inspect.h"
+#include "plugin/device/allocate/prepared_record.h"
 #include "plugin/device/config/formats/parse_config.h"
 #include "plugin/device/match/pools.h"
+#include "plugin/dra/offer_state.h"
+#include "tests/plugin/admin/report/run.h"
 #include "tests/plugin/tree.h"
 
 #include <filesystem>
@@ -131,6 +137,131 @@ TEST_CASE("a captured node has the findings of doctor that the node has") {
        {"may lock 64 KiB", "enables CDI", "etc/cdi/b.json", "CDI hook /gone/hook", "lacks uverbs"})
     CHECK_THAT(findings, Catch::Contains(finding));
   CHECK(all_text(folder.path("captured")).find("secret") == std::string::npos);
+}
+
+namespace {
+
+// A node on which a pod has a device by a claim; what identifies it, and what may be secret, is "secret".
+struct ClaimedNode {
+  ClaimedNode() {
+    tree.add(
+        "var/lib/kubelet/plugins_registry/vfrail.io-reg.sock = \nvar/lib/kubelet/plugins/vfrail.io/dra.sock "
+        "= "
+        "\nvar/lib/kubelet/plugins_registry/other.txt = secret\nvar/lib/kubelet/pods/77/etc-hosts = secret\n"
+        "proc/sys/kernel/osrelease = 6.8.0\nrun/vfrail/claims/uid-2.json = {\n"
+        "run/vfrail/claims/shared-pools = "
+        R"({"schema":1,"pools":[{"resource":"rdma/hca","by_claims":false,"reason":"pods have shares"}]})"
+        "\n");
+    std::filesystem::permissions(run() + "/claims", fs::perms::owner_all);
+    REQUIRE(write_offer_state(run(), {.driver = "vfrail.io",
+                                      .socket = "/run/vfrail-dra/node.sock",
+                                      .resources = {"nvidia.com/hostdev"},
+                                      .node = "secret-1",
+                                      .reason = "https://10.96.0.1 does not answer secret-1",
+                                      .id = "VF-TIMED-OUT"}));
+    for (const char* uid : {"uid-1", "uid-3"}) {  // the pod of the latter is gone
+      const std::string pod = uid == std::string("uid-1") ? "77" : "88";
+      const std::string device = uid == std::string("uid-1") ? "0000:21:10.0" : "0000:21:10.2";
+      REQUIRE(write_claim(run(), {.claim = {"team", "nics", uid},
+                                  .pod = {"train-0", pod},
+                                  .node_pool = "secret-1",
+                                  .requests = {{"nic", {{device, "nvidia.com/hostdev", device}}}}}));
+      const std::string spec = "/var/run/cdi/vfrail-nvidia.com-net-pci-" + device + ".json";
+      ContainerEdits edits{.env = {{"TOKEN", "secret"}}};
+      edits.mounts.push_back({"/secret", "/secret"});
+      REQUIRE(write_prepared(run(), {.owner = uid,
+                                     .asked = {},
+                                     .files = {.paths = {spec}, .allocated_nodes = {}, .units = {}},
+                                     .edits = std::vector<ContainerEdits>{edits}}));
+      // Of yesterday, before the device had another number.
+      edits.nodes.push_back({"/dev/infiniband/uverbs77", "/dev/infiniband/uverbs77", "rw"});
+      edits.hooks.push_back({"createContainer", "/opt/cni/bin/vfrail", {"secret"}});
+      fs::create_directories(tree.root() + "/var/run/cdi");
+      REQUIRE(write_cdi_spec(tree.root() + spec, tree.root() + spec + ".new",
+                             {"nvidia.com/net-pci", device, edits}));
+    }
+  }
+  std::string run() const { return tree.root() + "/run/vfrail"; }
+
+  Tree tree{"igb_node"};
+};
+
+// What doctor says of claims, without where the node's files are.
+std::string findings_of_claims(const SysRoot& sys) {
+  const auto inventory = scan(sys, nullptr);
+  REQUIRE(inventory);
+  std::string out;
+  for (const CheckReport& report :
+       check_node({.sys = sys, .inventory = *inventory, .kernel = sys, .run_dir = sys.path("run/vfrail")})) {
+    if (report.id < "VF-N47" || report.id > "VF-N51") continue;
+    for (const CheckResult& one : report.results)  // of a damaged record that it is damaged
+      out += report.id + " " + std::to_string(static_cast<int>(one.finding)) + " " +
+             one.text.substr(0, one.text.find("cannot be read: ")) + "\n";
+  }
+  for (size_t at = 0; (at = out.find(sys.path(""), at)) != std::string::npos;)
+    out.erase(at, sys.path("").size());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("inspect and doctor say of a captured node's claims what they say on the node") {
+  const ClaimedNode node;
+  const TempDir folder;
+  REQUIRE(capture(node.tree.sys(), folder.path("captured")));
+  const std::string config =
+      test::write(folder, R"({"resourceList":[{"resourceName":"hostdev","resourcePrefix":"nvidia.com",)"
+                          R"("selectors":{"isRdma":true}}]})");
+  const auto inspected = [&](const std::string& root) {
+    InspectOptions options;
+    options.root = root;
+    options.config_file = config;
+    options.output = InspectOptions::Output::wide;
+    const AskKubelet none = [](const std::string&) {
+      return Result<DevicesInUse>(Error{Errc::not_found, 0, "no kubelet"});
+    };
+    return test::run([&] { return inspect(options, none); }).out;
+  };
+  const std::string table = inspected(folder.path("captured"));
+  INFO(table);
+  for (const char* text : {"team/train-0  nics (nic)", "by DRA, not published by vfrail.io", "rdma/hca stays",
+                           "claims/uid-2.json cannot be read"})
+    CHECK_THAT(table, Catch::Contains(text));
+  const std::string findings = findings_of_claims(SysRoot(folder.path("captured")));
+  INFO(findings);
+  for (const char* text : {"uverbs77", "pod train-0 is prepared, and that pod is not on this node",
+                           "does not answer node [VF-TIMED-OUT]", "claims/uid-2.json "})
+    CHECK_THAT(findings, Catch::Contains(text));
+  std::string of_node = findings_of_claims(node.tree.sys());
+  const std::string reason = "https://10.96.0.1 does not answer secret-1";
+  REQUIRE(of_node.find(reason) != std::string::npos);
+  of_node.replace(of_node.find(reason), reason.size(), "REASON");
+  std::string copied = findings;
+  const size_t begin = copied.find("https://");
+  copied.replace(begin, copied.find(" [VF-TIMED-OUT]") - begin, "REASON");
+  CHECK(copied == of_node);
+  CHECK(all_text(folder.path("captured")).find("secret") == std::string::npos);
+  CHECK(all_text(folder.path("captured")).find("10.96.0.1") == std::string::npos);
+}
+
+TEST_CASE("a record of a claim does not lead a capture out of its folder") {
+  ClaimedNode node;
+  const TempDir folder;
+  REQUIRE(write_claim(node.run(), {.claim = {"team", "nics", "uid-1"},
+                                   .pod = {"train-0", "../../../../pod"},
+                                   .node_pool = "node",
+                                   .requests = {}}));
+  node.tree.add("var/lib/kubelet/pods/ = \npod/ = \noutside/vfrail-a.json = {}\n");
+  REQUIRE(write_prepared(
+      node.run(),
+      {.owner = "uid-1",
+       .asked = {},
+       .files = {.paths = {"/run/../../outside/vfrail-a.json"}, .allocated_nodes = {}, .units = {}},
+       .edits = {}}));
+  fs::create_directories(folder.path("outside"));
+  REQUIRE(capture(node.tree.sys(), folder.path("captured")));
+  CHECK(fs::is_empty(folder.path("outside")));
+  CHECK_FALSE(fs::exists(folder.path("captured/pod")));
 }
 
 TEST_CASE("a capture has no MAC address, GUID or IP address of the node") {

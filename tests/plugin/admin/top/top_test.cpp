@@ -1,6 +1,7 @@
 // plugin/top: rates of counters, and what the loop prints of them.
 #include "plugin/admin/top/top.h"
 
+#include "common/container/claim_record.h"
 #include "plugin/observe/metrics/device_counters.h"
 #include "tests/plugin/admin/report/run.h"
 #include "tests/plugin/tree.h"
@@ -191,4 +192,33 @@ TEST_CASE("of a shared device any of its pods can be asked for, and a name that 
   const auto by_rdma = top_of("", {"mlx5_0"});
   CHECK(by_rdma.code == 0);
   CHECK(contains(by_rdma.out, R"("id":"0000:21:10.0")"));
+}
+
+TEST_CASE("a device that a pod has by a claim has that pod, and the claim") {
+  const test::Tree tree("igb_node");
+  const ClaimRecord record{.claim = {"team", "nics", "uid-1"},
+                           .pod = {"train-0", "77"},
+                           .node_pool = "node-1",
+                           .requests = {{"nic", {{"0000-21-10-0", "nvidia.com/hostdev", "0000:21:10.0"}}}}};
+  REQUIRE(write_claim(tree.root() + "/run/vfrail", record));
+  TopOptions options;
+  options.root = tree.root();
+  options.pod = "team/train-0";
+  options.interval = 0.01;
+  options.count = 1;
+  const auto result = [&] { return test::run([&] { return top(options, no_kubelet); }); };
+  CHECK(contains(result().out, " 0000:21:10.0 pod=team/train-0 claim=nics/nic"));
+  options.json = true;
+  const auto json = result();
+  CHECK(json.code == 0);
+  CHECK(contains(json.out, R"("pod":"team/train-0","claim":"nics/nic")"));
+  CHECK_FALSE(contains(json.out, "0000:21:10.2"));
+  CHECK(test::schema_violation(test::source_text("plugin/admin/report/schema.json"), json.out) == "");
+}
+
+TEST_CASE("the table has a column for claims where there are some") {
+  DeviceRates rates{.device = reading({})};
+  CHECK_FALSE(contains(render_rates({rates}, {.width = 0}), "CLAIM"));
+  rates.device.claim = "nics/nic";
+  CHECK(contains(render_rates({rates}, {.width = 0}), "team/train-0  nics/nic "));
 }
