@@ -1,6 +1,7 @@
 #include "common/traffic/traffic.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string_view>
 
 namespace vfrail {
@@ -88,6 +89,22 @@ std::optional<double> DeviceRates::percent() const {
   if (!device.speed_mbps || *device.speed_mbps == 0 || (!rx && !tx)) return std::nullopt;
   const double bytes_of_port = *device.speed_mbps * 1e6 / 8;
   return 100 * std::max(rx.value_or(0), tx.value_or(0)) / bytes_of_port;
+}
+
+std::string with_prefix(double value) {
+  static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T"};
+  size_t prefix = 0;
+  while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
+    value /= 1000;
+    ++prefix;
+  }
+  char out[32];
+  std::snprintf(out, sizeof out, "%.*f %s", prefix == 0 || value >= 99.95 ? 0 : 1, value, kPrefixes[prefix]);
+  return out;
+}
+
+std::string bit_rate_text(const std::optional<double>& bytes) {
+  return bytes ? with_prefix(*bytes * 8) + "b/s" : "-";
 }
 
 std::vector<DeviceRates> rates_between(const Reading& before, const Reading& now) {

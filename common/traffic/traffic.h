@@ -63,6 +63,11 @@ struct DeviceRates {
   std::optional<double> percent() const;
 };
 
+// "12.3 G" of 12.3e9, three digits.
+std::string with_prefix(double value);
+// "98.4 Gb/s" of 12.3e9 bytes in a second; "-": the device does not count them.
+std::string bit_rate_text(const std::optional<double>& bytes);
+
 // Rates of the devices that both readings have. A counter that has become smaller has begun anew (a driver
 // was bound again), and has no rate in this interval.
 std::vector<DeviceRates> rates_between(const Reading& before, const Reading& now);

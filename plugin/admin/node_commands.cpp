@@ -67,6 +67,10 @@ void add_serve_folders(CLI::App* serve, ServeOptions& options) {
            "Where the runtime reads CDI specs; by default what its configuration says, else /var/run/cdi");
   add_text(serve, "--nfd-features", options.nfd_features, "DIR",
            "Write labels of the node there for Node Feature Discovery, as the file vfrail");
+  add_text(
+      serve, "--events-socket", options.events_socket, "FILE",
+      "Socket of `vfrail-kube node --events`, which posts what an administrator must see as Events of the "
+      "Node");
 }
 
 void add_serve_dra(CLI::App* serve, ServeOptions& options) {

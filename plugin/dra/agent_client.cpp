@@ -130,4 +130,10 @@ Result<Json> AgentClient::put_devices(const std::string& body) {
   return Json::parse_object(answer.body, kMaxAnswer);
 }
 
+Result<> AgentClient::put_notices(const std::string& body) {
+  const Answer answer = TRY(ask("PUT", "/notices", body));
+  if (answer.status == 200) return {};
+  return refusal("post Events", answer);
+}
+
 }  // namespace vfrail::plugin

@@ -20,6 +20,8 @@ class AgentClient final : public ApiAgent {
   Result<> set_status(const ClaimName& name, const Json& devices) override;
   // The devices that the node offers now; the answer as plugin/kube/node gives it.
   Result<Json> put_devices(const std::string& body);
+  // What is to be posted as Events of the Node, all that there is now.
+  Result<> put_notices(const std::string& body);
 
  private:
   struct Answer {

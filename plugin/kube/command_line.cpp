@@ -133,7 +133,9 @@ Result<int> run_node(const CommandWords& words) {
   UntilSignal until_signal;
   Claims claims(access, options.driver, options.node);
   NodeAgent agent(access, options, log);
-  const NodeApi api(options, agent, claims);
+  std::optional<NodeEvents> events;
+  if (words.has("--events")) events.emplace(access, options.node, log);
+  const NodeApi api(options, agent, claims, events ? &*events : nullptr);
   const auto server =
       TRY(SocketServer::start(socket, [&api](const SocketRequest& request) { return api.answer(request); }));
   log.info("started", {{"version", VFRAIL_VERSION},
@@ -167,6 +169,7 @@ Result<ViewOptions> read_view_options(const CommandWords& words) {
     return Error{Errc::invalid, 0, "--output: \"" + output + "\" is not one of " + kOutputs};
   out.headers = !words.has("--no-headers");
   out.width = find_terminal().width;
+  out.traffic = words.has("--traffic");
   out.filter = {value_of(words, "--node"), value_of(words, "--resource"), value_of(words, "--namespace")};
   return out;
 }
@@ -278,6 +281,10 @@ std::vector<OptionText> node_options() {
       with(access_options(),
            {{{"--socket"}, "PATH", "Where it listens for vfrail serve, whose --dra-socket it is"},
             {{"--node"}, "NAME", "The Node on which it runs ($NODE_NAME)"},
+            {{"--events"},
+             "",
+             "Post what an administrator must see of the node as its Events, for vfrail serve, whose "
+             "--events-socket it is"},
             {{"--driver"}, "NAME", "Name of the DRA driver, as --dra-driver of vfrail serve (vfrail.io)"}}),
       log_options());
 }
@@ -303,29 +310,34 @@ struct Command {
 };
 
 std::vector<Command> commands() {
-  const auto view = [](const char* name, const char* about, Show show) {
-    return Command{{name, about, view_options()},
+  const auto view = [](const char* name, const char* about, Show show, std::vector<OptionText> more = {}) {
+    return Command{{name, about, with(view_options(), std::move(more))},
                    [show](const CommandWords& words) { return run_view(show, words); }};
   };
-  return {view("nodes", "Nodes and their resources: capacity, free, unhealthy and why", show_nodes),
-          view("devices", "The devices of all nodes, with pod, address and state", show_devices),
-          view("pods", "Pods with devices, and those that wait for one, and why", show_pods),
-          view("networks", "Networks with their attachments and the addresses that are left", show_networks),
-          view("doctor", "What is wrong on which nodes, by finding", show_findings),
-          {{"check", "Run vfrail-check in pods that have devices, and say what is wrong in which",
-            check_options()},
-           run_pod_checks},
-          {{"test", "Test RDMA between nodes: all pairs, each rail, and which card, cable or node is slow",
-            fabric_options()},
-           run_fabric_test},
-          {{"controller",
-            "Make the networks of HostDeviceNetworks, MacvlanNetworks and IPoIBNetworks, until it is stopped",
-            controller_options()},
-           run_controller},
-          {{"node",
-            "Publish the devices of a node for DRA and read claims, for vfrail serve, until it is stopped",
-            node_options()},
-           run_node}};
+  return {
+      view("nodes", "Nodes and their resources: capacity, free, unhealthy and why", show_nodes),
+      view("devices", "The devices of all nodes, with pod, address, state and traffic", show_devices,
+           {{{"--traffic"},
+             "",
+             "With what each device receives and sends, counted twice, two seconds apart; -o wide has it"}}),
+      view("pods", "Pods with devices, and those that wait for one, and why", show_pods),
+      view("networks", "Networks with their attachments and the addresses that are left", show_networks),
+      view("doctor", "What is wrong on which nodes, by finding", show_findings),
+      {{"check", "Run vfrail-check in pods that have devices, and say what is wrong in which",
+        check_options()},
+       run_pod_checks},
+      {{"test", "Test RDMA between nodes: all pairs, each rail, and which card, cable or node is slow",
+        fabric_options()},
+       run_fabric_test},
+      {{"controller",
+        "Make the networks of HostDeviceNetworks, MacvlanNetworks and IPoIBNetworks, until it is stopped",
+        controller_options()},
+       run_controller},
+      {{"node",
+        "Publish the devices of a node for DRA, read claims and post Events, for vfrail serve, until it is "
+        "stopped",
+        node_options()},
+       run_node}};
 }
 
 }  // namespace

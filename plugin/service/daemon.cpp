@@ -324,8 +324,8 @@ void Daemon::publish_status() const {
                  .resources = publishers_.status(),
                  .left_out = advertised_.rest().left_out,
                  .unread = advertised_.rest().unread,
-                 .orphaned = advertised_.orphans().size(),
                  .skipped = options_.config.now().skipped};
+  for (const auto& entry : advertised_.orphans()) now.orphans.push_back(entry.first);
   publishers_.describe(now);
   options_.status->publish(std::move(now));
   options_.status->answer();

@@ -19,6 +19,7 @@
 #include "plugin/observe/metrics/listen_address.h"
 #include "plugin/observe/status/counters.h"
 #include "plugin/publish/feature_file.h"
+#include "plugin/publish/notice_link.h"
 #include "plugin/service/daemon.h"
 #include "plugin/service/dra_front_end.h"
 #include "plugin/service/kubelet/kubelet.h"
@@ -121,6 +122,11 @@ Result<Setup> check(const ServeOptions& options, Log& log) {
   if (!options.cni_bin_dir.starts_with('/')) {
     return Error{Errc::invalid, 0,
                  "--cni-bin-dir: must be an absolute path, got \"" + options.cni_bin_dir + "\"",
+                 ErrorId::option_invalid};
+  }
+  if (!options.events_socket.empty() && !options.events_socket.starts_with('/')) {
+    return Error{Errc::invalid, 0,
+                 "--events-socket: must be an absolute path, got \"" + options.events_socket + "\"",
                  ErrorId::option_invalid};
   }
   if (!options.nfd_features.empty() && !options.nfd_features.starts_with('/')) {
@@ -351,6 +357,10 @@ Result<> run(const ServeOptions& options, const NodePages& pages, Setup& setup, 
        .counters = &counters,
        .status = &status},
       log);
+  std::optional<NoticeLink> notices;
+  if (!options.events_socket.empty())
+    notices.emplace(
+        NoticeLink::Options{.socket = options.events_socket}, [&status] { return status.get(); }, log);
   return daemon.run();
 }
 

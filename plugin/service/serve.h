@@ -35,7 +35,8 @@ struct ServeOptions {
   size_t metrics_max_series = kMaxDeviceSeries;         // about single devices
   std::string probe_address;                            // empty: none; as metrics_address, without /metrics
   std::string nfd_features;                             // folder of feature files; empty: none
-  std::string dra_socket;  // where vfrail-kube listens; empty: no dynamic resource allocation
+  std::string events_socket;  // where vfrail-kube listens that posts Events of the Node; empty: none are
+  std::string dra_socket;     // where vfrail-kube listens; empty: no dynamic resource allocation
   std::string dra_driver = kDraDriver;
   std::string dra_instance;  // distinguishes two that run at a rolling update: the pod's uid; empty: one
   bool dra_for_dranet = false;

@@ -1,6 +1,6 @@
 // Target: what an API server sends, or who answers in its place: events of a watch, refusals, and objects
 // that users of the cluster have written; a kubeconfig and what its credential plugin prints; what
-// vfrail-check has measured.
+// vfrail-check has measured, and what a node's page of metrics has.
 #include "plugin/kube/access/exec_plugin.h"
 #include "plugin/kube/access/kubeconfig.h"
 #include "plugin/kube/access/server_url.h"
@@ -11,6 +11,7 @@
 #include "plugin/kube/fabric/measure.h"
 #include "plugin/kube/view/cluster_view.h"
 #include "plugin/kube/view/findings.h"
+#include "plugin/kube/view/traffic_page.h"
 #include "plugin/kube/view/view_json.h"
 #include "tests/fuzz/checks.h"
 
@@ -82,6 +83,18 @@ void check_measurement(std::string_view text) {
   }
 }
 
+// A page of metrics that some pod with vfrail's labels has answered with.
+void check_traffic(std::string_view text) {
+  const auto page = read_traffic_page(text, {});
+  if (!page) return check_refusal(page.error());
+  for (const std::string& missing : page->missing) MUST(!missing.empty());
+  Reading later = page->reading;
+  later.time += std::chrono::seconds(1);
+  for (const DeviceRates& rates : rates_between(page->reading, later)) {
+    for (const auto& rate : rates.rates) MUST(!rate || *rate == 0);  // nothing has been counted meanwhile
+  }
+}
+
 // The same object as each kind, and what is shown of it.
 void check_view(const Json& json) {
   ClusterFacts facts;
@@ -108,7 +121,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check_refusal(refusal("GET /api/v1/pods", 400 + static_cast<unsigned>(size % 200), text));
     if (const auto end = read_end_of_command(text); !end.ok()) check_refusal(end.error());
   }
-  if (is_turn(1)) check_measurement(text);
+  if (is_turn(1)) {
+    check_measurement(text);
+    check_traffic(text);
+  }
   const auto json = Json::parse(text);
   if (is_turn(2) && json) check_credentials(text, *json);
   if (!json || json->as_object() == nullptr) return 0;

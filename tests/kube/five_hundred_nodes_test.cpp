@@ -4,6 +4,7 @@
 // program.
 #include "common/files.h"
 #include "plugin/admin/report/inspect.h"
+#include "tests/kube/kubeconfig.h"
 #include "tests/kube/simulated_cluster.h"
 #include "tests/plugin/admin/report/run.h"
 #include "tests/plugin/tree.h"
@@ -41,20 +42,6 @@ std::string page_of_captured_node(const TempDir& folder) {
            });
          })
       .out;
-}
-
-std::string kubeconfig_of(const ApiServer& server, const TempDir& folder) {
-  const std::string ca = folder.path("ca.crt");
-  REQUIRE(write_file(ca, server.authority(), 0600, Durability::renamed));
-  const std::string path = folder.path("kubeconfig");
-  REQUIRE(write_file(
-      path,
-      "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u, namespace: train}}]\n"
-      "clusters: [{name: c, cluster: {server: \"https://127.0.0.1:" +
-          std::to_string(server.port()) + "\", certificate-authority: " + ca +
-          "}}]\nusers: [{name: u, user: {token: t}}]\n",
-      0600, Durability::renamed));
-  return path;
 }
 
 // Runs the program with its output in a file, and prints what it took.
@@ -111,6 +98,7 @@ TEST_CASE("kubectl vfrail of 500 nodes", "[.][500]") {
       page.size());
   run({"nodes"});
   run({"devices"});
+  run({"devices", "--traffic"});
   run({"pods"});
   run({"networks"});
   SimulatedCluster fewer({.count = 64});

@@ -83,19 +83,38 @@ std::string SimulatedCluster::page(size_t index) const {
       .text();
 }
 
+// Counters that grow by each question, of devices that are named as `page` does it.
+std::string SimulatedCluster::metrics() {
+  const std::string bytes = std::to_string(1'000'000 * ++questions_);
+  std::string out = "vfrail_build_info{version=\"0\"} 1\n";
+  for (size_t i = 0; i < nodes_.devices; ++i) {
+    const std::string labels =
+        "{resource=\"nvidia.com/hostdev\",device=\"0000:18:00." + std::to_string(i) + "\"";
+    out += "vfrail_device_receive_bytes_total" + labels + "} " + bytes + "\n";
+    for (const char* counter : {"port_rcv_data", "port_xmit_data", "out_of_sequence"})
+      out += "vfrail_rdma_port_stats_total" + labels + ",rdma_device=\"mlx5_0\",port=\"1\",counter=\"" +
+             counter + "\"} " + bytes + "\n";
+  }
+  return out;
+}
+
 std::string SimulatedCluster::measurement(const std::string& target) const {
   const size_t from = number_behind(target.substr(0, target.find("/exec")), "-");
   const std::string to_text = query_value(target.substr(target.find("command=--to") + 12), "command");
   const size_t to = number_behind(to_text, ".");
-  const auto direction = [](double gbits) {
-    return Json::object().set("gbits", gbits).set("failed", Json());
+  const auto direction = [&](size_t writer, size_t other) {
+    Json out = Json::object();
+    out.set("gbits", nodes_.rate(writer, other)).set("failed", Json());
+    if (const double us = nodes_.round_trip(writer, other); us > 0)
+      out.set("round_trip", Json::object().set("typical_us", us).set("p99_us", us + 1).set("count", 1000));
+    return out;
   };
   Json rail = Json::object();
   rail.set("name", "mlx5_0/1").set("peer_name", "mlx5_0/1").set("rate_gbits", 400.0);
   rail.set("alone", Json::object()
                         .set("failed", Json())
-                        .set("sent", direction(nodes_.rate(from, to)))
-                        .set("received", direction(nodes_.rate(to, from))));
+                        .set("sent", direction(from, to))
+                        .set("received", direction(to, from)));
   Json traffic = Json::object().set("rails", Json::array().push(std::move(rail)));
   return Json::object().set("traffic", std::move(traffic)).text();
 }
@@ -144,6 +163,7 @@ void SimulatedCluster::serve(const ServedRequest& request, ServedAnswer& answer)
     test_pods_.erase(path.substr(path.rfind('/') + 1));
     return reply(answer, 200, "{}");
   }
+  if (path.ends_with("/proxy/metrics")) return reply(answer, 200, metrics());
   if (path.find("/proxy/") != std::string::npos)
     return reply(answer, 200, page(number_behind(path.substr(0, path.find(":9808")), "-")));
   if (request.target.find("limit=") != std::string::npos) return reply(answer, 200, list(request.target));

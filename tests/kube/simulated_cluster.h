@@ -16,6 +16,8 @@ struct SimulatedNodes {
   size_t devices = 8;  // of each node
   // Gb/s from one node to another, of rails whose ports have 400. By default 385.
   std::function<double(size_t from, size_t to)> rate = [](size_t, size_t) { return 385.0; };
+  // Microseconds, as vfrail-check measures them; 0: none, as an earlier one.
+  std::function<double(size_t from, size_t to)> round_trip = [](size_t, size_t) { return 2.1; };
   std::string page = {};         // of each node's vfrail; empty: one made of the above
   std::string image_error = {};  // why no pod of a test runs; empty: they do
 };
@@ -38,6 +40,7 @@ class SimulatedCluster {
   std::string daemon_pod(size_t index) const;
   std::string test_pod(const std::string& name, const std::string& text) const;
   std::string page(size_t index) const;
+  std::string metrics();
   std::string measurement(const std::string& target) const;
 
   const SimulatedNodes nodes_;
@@ -45,6 +48,7 @@ class SimulatedCluster {
   std::map<std::string, std::string> test_pods_;  // by name, as they were created
   std::atomic<uint64_t> requests_{0};
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> questions_{0};  // for metrics
   ApiServer server_;
 };
 

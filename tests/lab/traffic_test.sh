@@ -30,9 +30,11 @@ pairs() { rdma resource show qp | grep 'comm vfrail-check' | wc -l; }
 section 'each rail with itself'
 vfrail-check --loopback "${quick[@]}" -o json > $work/loop.json
 check 'writes complete on both' is true jq '.traffic.rails | length == 2 and all(.alone.sent.bytes > 0 and .alone.sent.gbits > 0)' $work/loop.json
+check 'and so do small ones, one at a time, which are timed' is true jq '.traffic.rails | all(.alone.sent.round_trip |
+    .count > 0 and .typical_us > 0 and (.p99_us == null or .p99_us >= .typical_us))' $work/loop.json || cat $work/loop.json
 check 'which is no fault' is '["note"]' jq -c '[.checks[0].finding] | unique' $work/loop.json ||
     cat $work/loop.json
-check 'for people, too' has 'mlx5_0 with itself: [0-9.]* Gbit/s: [0-9]* % of ' vfrail-check --loopback "${quick[@]}"
+check 'for people, too' has 'mlx5_0 with itself: [0-9.]* Gbit/s: [0-9]* % of .*; a write of 8 bytes is acknowledged in [0-9.]* us' vfrail-check --loopback "${quick[@]}"
 check 'nothing is left of it' is 0 pairs
 
 section 'two processes'
@@ -42,12 +44,14 @@ check 'who is no caller does not end it' has error bash -c 'exec 3<> /dev/tcp/12
 vfrail-check --to 127.0.0.1 "${quick[@]}" -o json > $work/call.json
 check 'each rail sends and receives' is true jq '.traffic.rails | length == 2 and
     all((.alone, .together) | .sent.gbits > 0 and .received.gbits > 0 and .failed == null)' $work/call.json || cat $work/call.json
+check 'both ways are timed, each rail alone' is true jq '.traffic.rails | all(.alone.sent.round_trip.count > 0 and
+    .alone.received.round_trip.count > 0 and .together.sent.round_trip == null)' $work/call.json
 check 'and is compared with its rate' is true jq 'all(.checks[0]; .id == "VF-P24") and (.traffic.rails | all(.rate_gbits > 0))' $work/call.json
 wait $started
 check 'the listener ends by itself after one test' is 0 echo $?
 check 'and has said who called' is '127.0.0.1: no test: a line of the peer;127.0.0.1: test done' \
     bash -c "sed -n 's/\(a line of the peer\).*/\1/; /^127/p' $work/err | paste -sd ';'"
-jq -r '.traffic.rails[] | "\(.name): \(.alone.sent.gbits) sent, \(.alone.received.gbits) received, \(.rate_gbits) rate"' $work/call.json
+jq -r '.traffic.rails[] | "\(.name): \(.alone.sent.gbits) sent, \(.alone.received.gbits) received, \(.rate_gbits) rate, round trip \(.alone.sent.round_trip)"' $work/call.json
 
 section 'what fails is named'
 check 'a GID index that is not there' has 'modify to RTR: ENODATA.*there is no GID at that index' \

@@ -63,7 +63,7 @@ class Running {
   Running& operator=(const Running&) = delete;
   ~Running() { stop(); }
 
-  size_t orphaned() const { return status_.get()->orphaned; }
+  size_t orphaned() const { return status_.get()->orphans.size(); }
 
   void now(std::vector<Pool> pools) {
     {

@@ -1,5 +1,6 @@
 // What a test of traffic (traffic/traffic_session.h) says about the rails.
 #include "cni/in_pod/checks/pod_check.h"
+#include "cni/in_pod/traffic/round_trips.h"
 #include "common/escape.h"
 
 #include <algorithm>
@@ -15,6 +16,19 @@ std::string gbits_text(double gbits) {
   char out[32];
   std::snprintf(out, sizeof out, "%.*f Gbit/s", gbits < 10 ? 2 : 1, gbits);
   return out;
+}
+
+// "; a write of 8 bytes is acknowledged in 2.1 us, 99 % in 3.4 us". Empty: not measured.
+std::string round_trip_text(const WriteResult& writes) {
+  if (!writes.round_trips) return "";
+  const auto micros = [](uint64_t ns) {
+    char out[32];
+    std::snprintf(out, sizeof out, "%.*f us", ns < 100'000 ? 1 : 0, static_cast<double>(ns) / 1000);
+    return std::string(out);
+  };
+  return "; a write of " + std::to_string(kSmallWrite) + " bytes is acknowledged in " +
+         micros(writes.round_trips->typical_ns) +
+         (writes.round_trips->p99_ns ? ", 99 % in " + micros(*writes.round_trips->p99_ns) : "");
 }
 
 // "mlx5_2 and mlx5_4 of 10.244.1.7", "mlx5_2 with itself".
@@ -47,11 +61,11 @@ CheckResult evaluate(const std::string& what, const RailMeasure& measured, const
   std::string text =
       what + ": " + gbits_text(sent) + (both ? " sent, " + gbits_text(received) + " received" : "");
   const double rate = rate_of(rail);
-  if (rate <= 0) return {Finding::good, std::move(text)};
+  if (rate <= 0) return {Finding::good, text + round_trip_text(measured.sent)};
   const double share = 100 * (both ? std::min(sent, received) : sent) / rate;
   char percent[32];
   std::snprintf(percent, sizeof percent, ": %.0f %% of ", share);
-  text += percent + gbits_text(rate);
+  text += percent + gbits_text(rate) + round_trip_text(measured.sent);
   if (share >= kGoodShare) return {Finding::good, std::move(text)};
   // A device that talks to itself reads and writes over one slot.
   if (!both) return {Finding::note, std::move(text), "the other way is over the fabric: --listen and --to"};
@@ -81,11 +95,21 @@ Result<CheckResults> check_traffic(const CheckedPod& pod) {
   return out;
 }
 
+// Of writes of 8 bytes, one at a time, from posting to the completion.
+Json round_trip_json(const RoundTrips& measured) {
+  const auto micros = [](uint64_t ns) { return Json(static_cast<double>(ns) / 1000); };
+  return Json::object()
+      .set("typical_us", micros(measured.typical_ns))
+      .set("p99_us", measured.p99_ns ? micros(*measured.p99_ns) : Json())
+      .set("count", measured.count);
+}
+
 Json writes_json(const WriteResult& result) {
   return Json::object()
       .set("bytes", static_cast<int64_t>(result.bytes))
       .set("seconds", result.seconds)
       .set("gbits", result.gbits())
+      .set("round_trip", result.round_trips ? round_trip_json(*result.round_trips) : Json())
       .set("failed", result.failure ? Json(failure_text(*result.failure).text) : Json());
 }
 

@@ -42,8 +42,8 @@ class TrafficEnd {
   virtual EndAddress address() const = 0;
   // No value: done.
   virtual std::optional<TrafficFailure> connect(const EndAddress& peer) = 0;
-  // One write of the whole message to the peer's memory.
-  virtual std::optional<TrafficFailure> post() = 0;
+  // One write to the peer's memory, of at most the message's size.
+  virtual std::optional<TrafficFailure> post(uint32_t bytes) = 0;
   // How many writes have completed since the last call.
   virtual std::variant<uint32_t, TrafficFailure> poll() = 0;
 };

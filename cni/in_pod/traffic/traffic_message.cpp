@@ -22,6 +22,7 @@ constexpr int64_t kMaxErrno = 4095;
 constexpr int64_t kMaxInt32 = std::numeric_limits<uint32_t>::max();
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMicros = 1'000'000;
+constexpr int64_t kMaxNanos = 3600 * 1'000'000'000LL;
 
 std::string line_of(const Json& json) { return json.text() + "\n"; }
 
@@ -73,6 +74,24 @@ Result<std::optional<TrafficFailure>> parse_failure(ObjectReader& reader) {
   if (!stage)
     return inner.error("stage", "must be a stage of this version's test; use one version in both pods");
   return std::optional(TrafficFailure{*stage, static_cast<int>(TRY(number(inner, "error", 0, kMaxErrno)))});
+}
+
+Json round_trips_json(const RoundTrips& measured) {
+  Json out = Json::object();
+  out.set("count", measured.count).set("typical_ns", static_cast<int64_t>(measured.typical_ns));
+  if (measured.p99_ns) out.set("p99_ns", static_cast<int64_t>(*measured.p99_ns));
+  return out;
+}
+
+Result<std::optional<RoundTrips>> parse_round_trips(ObjectReader& reader) {
+  const Json::Object* object = TRY(reader.object("round_trips"));
+  if (object == nullptr) return std::optional<RoundTrips>();
+  ObjectReader inner(*object, "round_trips");
+  RoundTrips out;
+  out.count = TRY(number32(inner, "count", kMaxInt32, 1));
+  out.typical_ns = static_cast<uint64_t>(TRY(number(inner, "typical_ns", 0, kMaxNanos)));
+  if (const auto p99 = TRY(inner.integer("p99_ns", 0, kMaxNanos))) out.p99_ns = static_cast<uint64_t>(*p99);
+  return std::optional(out);
 }
 
 std::string gid_text(const std::array<uint8_t, 16>& gid) {
@@ -174,7 +193,10 @@ std::string format_order(const TrafficOrder& order) {
   if (const auto* write = std::get_if<WriteOrder>(&order)) {
     Json rails = Json::array();
     for (const uint32_t rail : write->rails) rails.push(rail);
-    return line_of(Json::object().set("order", "write").set("rails", std::move(rails)));
+    Json out = Json::object();
+    out.set("order", "write").set("rails", std::move(rails));
+    if (write->round_trips) out.set("round_trips", true);
+    return line_of(out);
   }
   return line_of(Json::object().set("order", "end"));
 }
@@ -190,6 +212,7 @@ std::string format_results(const WriteResults& results) {
     one.set("rail", rail)
         .set("bytes", static_cast<int64_t>(result.bytes))
         .set("micros", static_cast<int64_t>(std::llround(result.seconds * kMicros)));
+    if (result.round_trips) one.set("round_trips", round_trips_json(*result.round_trips));
     if (result.failure) one.set("failed", failure_json(*result.failure));
     list.push(std::move(one));
   }
@@ -231,7 +254,11 @@ Result<TrafficOrder> parse_order(std::string_view line) {
   ObjectReader reader(*json.as_object(), "");
   const std::string word = TRY(reader.text("order")).value_or("");
   if (word == "open") return TrafficOrder(OpenOrder{TRY(ends_of(reader))});
-  if (word == "write") return TrafficOrder(WriteOrder{TRY(rails_of(reader))});
+  if (word == "write") {
+    WriteOrder out{TRY(rails_of(reader))};
+    out.round_trips = TRY(reader.boolean("round_trips")).value_or(false);
+    return TrafficOrder(std::move(out));
+  }
   if (word == "end") return TrafficOrder(EndOrder());
   return reader.error("order", must_be_one_of({"open", "write", "end"}, word));
 }
@@ -251,6 +278,7 @@ Result<WriteResults> parse_results(std::string_view line) {
     WriteResult result;
     result.bytes = static_cast<uint64_t>(TRY(number(one, "bytes", 0, kMaxInt64)));
     result.seconds = static_cast<double>(TRY(number(one, "micros", 0, 3600 * kMicros))) / kMicros;
+    result.round_trips = TRY(parse_round_trips(one));
     result.failure = TRY(parse_failure(one));
     out[rail] = result;
     return {};

@@ -47,6 +47,7 @@ struct OpenOrder {
 };
 struct WriteOrder {
   std::vector<uint32_t> rails;  // on which the listener writes
+  bool round_trips = false;     // measured first, if it is one rail; earlier versions know no such order
 };
 struct EndOrder {};
 using TrafficOrder = std::variant<OpenOrder, WriteOrder, EndOrder>;

@@ -1,5 +1,6 @@
 #include "cni/in_pod/traffic/traffic_session.h"
 
+#include "cni/in_pod/traffic/round_trips.h"
 #include "cni/in_pod/traffic/traffic_message.h"
 
 #include <algorithm>
@@ -35,19 +36,27 @@ class OpenEnds {
     return ends_.at(rail)->connect(peer);
   }
 
-  // On those that are open; the answer says which these were.
-  WriteResults write(const std::vector<uint32_t>& rails) {
+  // On those that are open; the answer says which these were. Round trips are measured of a rail alone.
+  WriteResults write(const WriteOrder& order) {
     std::vector<uint32_t> open;
     std::vector<TrafficEnd*> ends;
-    for (const uint32_t rail : rails) {
+    for (const uint32_t rail : order.rails) {
       const auto at = ends_.find(rail);
       if (at == ends_.end()) continue;
       open.push_back(rail);
       ends.push_back(at->second.get());
     }
+    std::optional<RoundTrips> round_trips;
+    if (order.round_trips && ends.size() == 1) {
+      const auto measured = measure_round_trips(*ends.front(), side_.clock);
+      if (const auto* failure = std::get_if<TrafficFailure>(&measured))
+        return {{open.front(), {0, 0, *failure, {}}}};
+      if (const auto& value = *std::get_if<RoundTrips>(&measured); value.count > 0) round_trips = value;
+    }
     const auto results = write_all(ends, {end_size(), static_cast<double>(size_.seconds)}, side_.clock);
     WriteResults out;
     for (size_t i = 0; i < open.size(); ++i) out[open[i]] = results[i];
+    if (round_trips) out[open.front()].round_trips = round_trips;
     return out;
   }
 
@@ -113,11 +122,13 @@ class Caller {
     const auto ready = TRY(connect(rails, ends, out));
     if (ready.empty()) return out;
     std::vector<uint32_t> good;
-    for (const auto& [rail, result] : ends.write(ready)) {
+    const bool alone = rails.size() == 1;
+    for (const auto& [rail, result] : ends.write({ready, alone})) {
       out[rail].sent = result;
       if (!result.failure) good.push_back(rail);
     }
-    const auto received = TRY(parse_results(TRY(ask(WriteOrder{good}, rails.size()))), "the peer's results");
+    const auto received =
+        TRY(parse_results(TRY(ask(WriteOrder{good, alone}, rails.size()))), "the peer's results");
     for (const uint32_t rail : good) {
       const auto at = received.find(rail);
       if (at == received.end()) return Error{Errc::protocol, 0, "the peer's results lack a rail"};
@@ -215,7 +226,7 @@ Result<> serve_traffic(TrafficChannel& channel, const TrafficSide& side, Traffic
       ends.emplace(side, size);
       answer = format_ends(answer_ends(*open, side, *ends));
     } else if (ends) {
-      answer = format_results(ends->write(std::get_if<WriteOrder>(&order)->rails));
+      answer = format_results(ends->write(*std::get_if<WriteOrder>(&order)));
     } else {
       return Error{Errc::protocol, 0, "the peer orders writes before it has opened a queue pair"};
     }
@@ -238,7 +249,7 @@ TrafficOutcome loop_back(const TrafficSide& side, TrafficSize size) {
     }
     if (!measured.failure) measured.failure = ends.connect(0, *std::get_if<EndAddress>(&other));
     if (!measured.failure) measured.failure = ends.connect(1, *std::get_if<EndAddress>(&one));
-    if (!measured.failure) measured.sent = ends.write({0}).at(0);
+    if (!measured.failure) measured.sent = ends.write({{0}, true}).at(0);
     out.rails.push_back({rail, {rail.name, rail.rate_gbits}, measured, std::nullopt});
   }
   return out;

@@ -88,8 +88,9 @@ class VerbsEnd : public TrafficEnd {
     return ready_to_send();
   }
 
-  Failed post() override {
-    ibv_sge from{reinterpret_cast<uint64_t>(pages_.memory()), size_.message_bytes, region_->lkey};
+  Failed post(uint32_t bytes) override {
+    ibv_sge from{reinterpret_cast<uint64_t>(pages_.memory()), std::min(bytes, size_.message_bytes),
+                 region_->lkey};
     ibv_send_wr request{};
     request.sg_list = &from;
     request.num_sge = 1;

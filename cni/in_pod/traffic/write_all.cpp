@@ -15,9 +15,9 @@ struct Writer {
     is_done = true;
   }
 
-  void fill(uint32_t depth) {
-    while (!is_done && under_way < depth) {
-      if (const auto failure = end->post()) return fail(*failure);
+  void fill(EndSize size) {
+    while (!is_done && under_way < size.depth) {
+      if (const auto failure = end->post(size.message_bytes)) return fail(*failure);
       ++under_way;
     }
   }
@@ -46,7 +46,7 @@ std::vector<WriteResult> write_all(const std::vector<TrafficEnd*>& ends, const W
     is_busy = false;
     for (Writer& writer : writers) {
       const double past = clock.seconds() - begin;
-      if (past < rules.seconds) writer.fill(rules.size.depth);
+      if (past < rules.seconds) writer.fill(rules.size);
       if (!writer.is_done) writer.drain(rules.size.message_bytes, begin, clock);
       if (past >= rules.seconds && writer.under_way == 0) writer.is_done = true;
       if (!writer.is_done && past > rules.seconds + kDrainSeconds) writer.fail({TrafficStage::unfinished, 0});

@@ -9,10 +9,19 @@
 
 namespace vfrail::pod {
 
+// How long a small write takes until its completion (round_trips.h).
+struct RoundTrips {
+  uint32_t count = 0;
+  uint64_t typical_ns = 0;              // the median
+  std::optional<uint64_t> p99_ns = {};  // 99 of 100 take no longer; no value: too few were measured
+  bool operator==(const RoundTrips&) const = default;
+};
+
 struct WriteResult {
   uint64_t bytes = 0;
   double seconds = 0;
   std::optional<TrafficFailure> failure = {};
+  std::optional<RoundTrips> round_trips = {};  // no value: not measured
   double gbits() const { return seconds > 0 ? static_cast<double>(bytes) * 8e-9 / seconds : 0; }
   bool operator==(const WriteResult&) const = default;
 };

@@ -59,7 +59,7 @@ plural. One that is there and is not this release's, network-operator's, is left
 {{- end -}}
 
 {{- define "vfrail.serviceAccount" -}}
-{{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create .Values.dra.enabled) | ternary (include "vfrail.name" .) "") }}
+{{ .Values.serviceAccount.name | default ((or .Values.openshift.enabled .Values.serviceAccount.create .Values.dra.enabled .Values.events.enabled) | ternary (include "vfrail.name" .) "") }}
 {{- end -}}
 
 {{- /* An init container that installs vfrail-cni; of it a dictionary: root, name (its own), as (the executable's). */ -}}

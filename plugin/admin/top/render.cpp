@@ -11,21 +11,6 @@ namespace vfrail::plugin {
 
 namespace {
 
-// "12.3 G" of 12.3e9, three digits.
-std::string with_prefix(double value) {
-  static constexpr const char* kPrefixes[] = {"", "k", "M", "G", "T"};
-  size_t prefix = 0;
-  while (value >= 999.5 && prefix + 1 < std::size(kPrefixes)) {
-    value /= 1000;
-    ++prefix;
-  }
-  char out[32];
-  std::snprintf(out, sizeof out, "%.*f %s", prefix == 0 || value >= 99.95 ? 0 : 1, value, kPrefixes[prefix]);
-  return out;
-}
-
-// A dash: the device does not count it.
-std::string bits(const std::optional<double>& bytes) { return bytes ? with_prefix(*bytes * 8) + "b/s" : "-"; }
 std::string number(const std::optional<double>& value) {
   if (!value) return "-";
   std::string out = with_prefix(*value);
@@ -49,13 +34,13 @@ std::vector<std::string> cells(const DeviceRates& rates) {
           escaped(rates.device.names),
           escaped(rates.device.pod),
           escaped(rates.device.claim),
-          bits(rates[Count::rdma_rx_bytes]),
-          bits(rates[Count::rdma_tx_bytes]),
+          bit_rate_text(rates[Count::rdma_rx_bytes]),
+          bit_rate_text(rates[Count::rdma_tx_bytes]),
           percent ? std::to_string(std::lround(*percent)) : "-",
           number(rates[Count::rdma_rx_packets]),
           number(rates[Count::rdma_tx_packets]),
-          bits(rates[Count::net_rx_bytes]),
-          bits(rates[Count::net_tx_bytes]),
+          bit_rate_text(rates[Count::net_rx_bytes]),
+          bit_rate_text(rates[Count::net_tx_bytes]),
           number(rates[Count::retransmissions]),
           number(rates[Count::out_of_sequence]),
           number(rates[Count::congestion]),

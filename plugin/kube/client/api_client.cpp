@@ -23,7 +23,6 @@ constexpr const char* kApply = "application/apply-patch+yaml";  // JSON is YAML
 // A page of a list: of 100 pods with everything that is in them some MiB.
 constexpr size_t kMaxListBytes = 64 << 20;
 constexpr size_t kMaxObjectBytes = 16 << 20;
-constexpr uint32_t kPageOfList = 100;
 // Lists of a million objects are not ours; a server that never ends one is not followed.
 constexpr uint32_t kMaxPages = 10'000;
 // A new connection reads CA and certificates again, so that a rotation needs no restart.
@@ -182,7 +181,7 @@ Result<std::string> ApiClient::list(const ResourceType& type, const std::string&
   std::string next;
   bool restarted = false;
   for (uint32_t pages = 0; pages < kMaxPages; ++pages) {
-    Request request{.target = path_of(type, {name_space, ""}) + "?limit=" + std::to_string(kPageOfList) +
+    Request request{.target = path_of(type, {name_space, ""}) + "?limit=" + std::to_string(page_) +
                               query_of(selectors)};
     request.limit = kMaxListBytes;
     if (!next.empty()) request.target += "&continue=" + url_escape(next);

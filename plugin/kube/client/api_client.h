@@ -55,7 +55,7 @@ class ApiClient {
 
   // No value: 404.
   Result<std::optional<Json>> get(const ResourceType& type, const ObjectName& object);
-  // In pages of 100 objects; begins again, once, if the server has forgotten the list in the middle
+  // In pages (set_page()); begins again, once, if the server has forgotten the list in the middle
   // (410), for which `restart` is called. `each` may keep the object or what it needs of it. The value is the
   // resourceVersion of the list.
   Result<std::string> list(
@@ -83,6 +83,8 @@ class ApiClient {
 
   // How long a request may take, but for watches. 30 s.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
+  // How many objects of a list are asked for at a time. 100.
+  void set_page(uint32_t objects) { page_ = objects; }
   const ApiCounts& counts() const { return counts_; }
   const ClusterAccess& access() const { return *access_; }
 
@@ -100,6 +102,7 @@ class ApiClient {
   std::unique_ptr<const ClusterAccess> access_;  // where it stays: credentials_ refers to it
   std::stop_token stop_;
   std::chrono::milliseconds patience_{30'000};
+  uint32_t page_ = 100;
   ApiCounts counts_;
   std::unique_ptr<Credentials> credentials_;
   std::unique_ptr<Connection> connection_;

@@ -64,6 +64,8 @@ Result<HttpHead> Connection::Stream::request(const HttpRequest& request, millise
   message.body() = request.body;
   message.prepare_payload();
   has_answer_ = false;
+  // A long answer has made it large, and a watch, which may be next, waits for minutes.
+  if (buffer_.size() == 0) buffer_.shrink_to_fit();
   parser_.emplace();
   parser_->header_limit(kMaxHeadBytes);
   parser_->body_limit(std::numeric_limits<uint64_t>::max());  // the reader of the body has the limit

@@ -27,6 +27,7 @@ struct TlsMaterial {
   std::string authority;
   std::string certificate;
   std::string key;
+  bool operator==(const TlsMaterial&) const = default;
 };
 
 struct HttpRequest {

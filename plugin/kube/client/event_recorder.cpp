@@ -5,6 +5,7 @@
 #include "plugin/kube/access/fields.h"
 
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 namespace vfrail::kube {
@@ -42,10 +43,40 @@ std::string cut(std::string text, size_t most) {
 
 }  // namespace
 
+std::string event_name(const std::string& about, std::chrono::system_clock::time_point when) {
+  char ending[32] = {};
+  std::snprintf(ending, sizeof ending, ".%llx",
+                static_cast<unsigned long long>(std::chrono::nanoseconds(when.time_since_epoch()).count()));
+  return about.substr(0, kMaxName - sizeof ending) + ending;
+}
+
+Json event_head(const ObjectName& event) {
+  Json out = Json::object();
+  out.set("apiVersion", kEvents.api_version());
+  out.set("kind", std::string(kEvents.kind));
+  out.set("metadata", Json::object().set("name", event.name).set("namespace", event.name_space));
+  return out;
+}
+
+Json event_object(const EventSource& source, const ObjectName& name, Json regarding, const Event& event,
+                  std::chrono::system_clock::time_point when) {
+  Json out = event_head(name);
+  out.set("eventTime", api_micro_time(when));
+  out.set("reportingController", source.controller);
+  out.set("reportingInstance", cut(source.instance, kMaxWord));
+  out.set("action", event.action);
+  out.set("reason", event.reason);
+  out.set("regarding", std::move(regarding));
+  out.set("note", cut(well_formed(event.note), kMaxNote));
+  out.set("type", event.type == EventType::warning ? "Warning" : "Normal");
+  return out;
+}
+
 void EventRecorder::record(ApiClient& client, const Json& object, const Event& event,
                            Steady::time_point now) {
   const ObjectName about = name_of(object);
-  const std::string key = uid_of(object) + " " + about.text() + " " + event.reason + " " + event.note;
+  const size_t key =
+      std::hash<std::string>()(uid_of(object) + " " + about.text() + " " + event.reason + " " + event.note);
   const auto seen = recent_.find(key);
   if (seen != recent_.end() && now - seen->second < kRepeat) return;
   if (recent_.size() >= kMaxRecent)
@@ -53,25 +84,9 @@ void EventRecorder::record(ApiClient& client, const Json& object, const Event& e
   if (recent_.size() >= kMaxRecent) recent_.clear();
   recent_[key] = now;
   const auto wall = std::chrono::system_clock::now();
-  char ending[32] = {};
-  std::snprintf(ending, sizeof ending, ".%llx",
-                static_cast<unsigned long long>(std::chrono::nanoseconds(wall.time_since_epoch()).count()));
   const std::string name_space = about.name_space.empty() ? "default" : about.name_space;
-  Json metadata = Json::object();
-  metadata.set("name", about.name.substr(0, kMaxName - sizeof ending) + ending);
-  metadata.set("namespace", name_space);
-  Json out = Json::object();
-  out.set("apiVersion", kEvents.api_version());
-  out.set("kind", std::string(kEvents.kind));
-  out.set("metadata", std::move(metadata));
-  out.set("eventTime", api_micro_time(wall));
-  out.set("reportingController", controller_);
-  out.set("reportingInstance", cut(instance_, kMaxWord));
-  out.set("action", event.action);
-  out.set("reason", event.reason);
-  out.set("regarding", reference_to(object));
-  out.set("note", cut(well_formed(event.note), kMaxNote));
-  out.set("type", event.type == EventType::warning ? "Warning" : "Normal");
+  const Json out =
+      event_object(source_, {name_space, event_name(about.name, wall)}, reference_to(object), event, wall);
   const auto written = client.create(kEvents, name_space, out);
   if (!written)
     log_.info("an event could not be written",

@@ -20,23 +20,35 @@ struct Event {
   std::string note = {};    // at most 1,024 bytes; the rest is cut
 };
 
+struct EventSource {
+  std::string controller;  // reportingController: "vfrail.io/controller"
+  std::string instance;    // the pod's name, or the node's
+};
+
+// "NAME.17a3...", of the object that it is about.
+std::string event_name(const std::string& about, std::chrono::system_clock::time_point when);
+// apiVersion, kind and metadata of an Event.
+Json event_head(const ObjectName& event);
+// `regarding` refers to what it is about.
+Json event_object(const EventSource& source, const ObjectName& name, Json regarding, const Event& event,
+                  std::chrono::system_clock::time_point when);
+
 class EventRecorder {
  public:
   using Steady = std::chrono::steady_clock;
 
   // `controller` is reportingController ("vfrail.io/controller"), `instance` the pod's name.
   EventRecorder(std::string controller, std::string instance, Log& log)
-      : controller_(std::move(controller)), instance_(std::move(instance)), log_(log) {}
+      : source_{std::move(controller), std::move(instance)}, log_(log) {}
 
   // About `object`, whose apiVersion, kind and metadata it takes. Events about what has no namespace are in
   // `default`.
   void record(ApiClient& client, const Json& object, const Event& event, Steady::time_point now);
 
  private:
-  const std::string controller_;
-  const std::string instance_;
+  const EventSource source_;
   Log& log_;
-  std::map<std::string, Steady::time_point> recent_;
+  std::map<size_t, Steady::time_point> recent_;  // by the hash of object, reason and note
 };
 
 }  // namespace vfrail::kube

@@ -3,6 +3,7 @@
 #include "plugin/kube/client/backoff.h"
 #include "plugin/kube/client/pause.h"
 
+#include <malloc.h>
 #include <random>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 // servers the clients spread again.
 constexpr uint32_t kShortestWatch = 300;
 constexpr uint32_t kLongestWatch = 600;
+// A page is a tree in memory, of each object several times what is kept of it, and several kinds are listed
+// at once.
+constexpr uint32_t kPage = 25;
 
 Json without_managers(Json&& object) {
   for (auto& [key, value] : *object.as_object()) {
@@ -58,6 +62,7 @@ ObjectWatch::View ObjectWatch::view() const {
 
 void ObjectWatch::run(const std::stop_token& stop) {
   ApiClient client(access_, stop);
+  client.set_page(kPage);
   Backoff backoff;
   while (!stop.stop_requested()) {
     auto result = list_and_watch(client);
@@ -65,6 +70,7 @@ void ObjectWatch::run(const std::stop_token& stop) {
     if (result || result.error().sys == 410) continue;  // begins again
     {
       const std::lock_guard lock(mutex_);
+      if (!view_.trouble || view_.trouble->text != result.error().text) ++changes_;
       view_.trouble = std::move(result.error());
     }
     if (options_.lists_after_trouble) version_.clear();
@@ -90,6 +96,7 @@ Result<> ObjectWatch::list_and_watch(ApiClient& client) {
         [&](Json&& object) { keep(objects, std::move(object)); }, [&] { objects.clear(); }));
     version_ = std::move(version);
     publish([&](View& view) { view.objects = std::move(objects); });
+    ::malloc_trim(0);  // what its pages took, before the next kind's come
   }
   const auto take = [this](std::string_view type, Json&& object) {
     version_ = version_of(object);
@@ -116,6 +123,7 @@ void ObjectWatch::publish(Change change) {
     view_.version = version_;
     view_.complete = true;
     view_.trouble.reset();
+    ++changes_;
   }
   wakeup_.notify();
 }

@@ -6,6 +6,7 @@
 #include "common/result.h"
 #include "plugin/kube/client/api_client.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -61,6 +62,8 @@ class ObjectWatch {
   ~ObjectWatch();  // ends the request that is under way
 
   View view() const;
+  // Another number whenever view() may be another: who has seen it need not copy the objects.
+  uint64_t changes() const { return changes_; }
 
  private:
   void run(const std::stop_token& stop);
@@ -74,6 +77,7 @@ class ObjectWatch {
   Wakeup& wakeup_;
   mutable std::mutex mutex_;
   View view_;
+  std::atomic<uint64_t> changes_{0};
   std::string version_;  // of the thread: the last that it knows; empty: list
   std::jthread thread_;
 };

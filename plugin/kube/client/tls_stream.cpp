@@ -4,6 +4,8 @@
 #include "plugin/kube/client/name_lookup.h"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <memory>
+#include <mutex>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -38,6 +40,8 @@ Result<asio::ssl::context> make_context(const TlsMaterial& tls) {
   SSL_CTX* raw = out.native_handle();
   SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
   SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
+  // A watch waits for minutes; without this its connection keeps 34 KB for what may come.
+  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
   error_code failed;
   if (tls.authority.empty()) {
     out.set_default_verify_paths(failed);
@@ -52,6 +56,23 @@ Result<asio::ssl::context> make_context(const TlsMaterial& tls) {
   if (failed) return Error{Errc::invalid, 0, "client key: " + failed.message()};
   if (SSL_CTX_check_private_key(raw) != 1)
     return tls_error("client key is not that of the client certificate");
+  return out;
+}
+
+// With the CA's certificates and tables of its own a context is larger than a connection: connections of the
+// same material share one. The material is kept to know it again; it is in this process's memory anyway.
+Result<std::shared_ptr<asio::ssl::context>> context_of(const TlsMaterial& tls) {
+  static std::mutex mutex;
+  static std::weak_ptr<asio::ssl::context> made;
+  static TlsMaterial made_of;
+  const std::lock_guard lock(mutex);
+  auto out = made.lock();
+  if (out != nullptr && made_of == tls) return out;
+  // Not within the expression that allocates: its memory would be lost when TRY returns from there.
+  asio::ssl::context context = TRY(make_context(tls));
+  out = std::make_shared<asio::ssl::context>(std::move(context));
+  made = out;
+  made_of = tls;
   return out;
 }
 
@@ -131,8 +152,7 @@ Result<> TlsStream::shake_hands(const Peer& peer, milliseconds time) {
 
 Result<std::unique_ptr<TlsStream>> TlsStream::connect(const Peer& peer, const TlsMaterial& tls,
                                                       milliseconds time, std::stop_token stop) {
-  // Not within the expression that allocates: its memory would be lost when TRY returns from there.
-  asio::ssl::context context = TRY(make_context(tls));
+  auto context = TRY(context_of(tls));
   std::unique_ptr<TlsStream> out(new TlsStream(std::move(context), std::move(stop)));
   TRY(out->shake_hands(peer, time));
   return out;

@@ -56,14 +56,15 @@ class TlsStream {
   Error failure(ErrorCode failed, const char* what) const;
 
  private:
-  TlsStream(boost::asio::ssl::context context, std::stop_token stop)
-      : context_(std::move(context)), layers_(io_, context_), stop_(std::move(stop)) {}
+  using Context = boost::asio::ssl::context;
+  TlsStream(std::shared_ptr<Context> context, std::stop_token stop)
+      : context_(std::move(context)), layers_(io_, *context_), stop_(std::move(stop)) {}
   Result<> shake_hands(const Peer& peer, std::chrono::milliseconds time);
   Result<> prepare_tls(const Peer& peer);
   Error tls_failure(ErrorCode failed);
 
   boost::asio::io_context io_{1};
-  boost::asio::ssl::context context_;
+  std::shared_ptr<Context> context_;
   Layers layers_;
   const std::stop_token stop_;
   std::string title_;

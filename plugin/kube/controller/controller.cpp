@@ -19,17 +19,30 @@ constexpr std::chrono::milliseconds kGather{200};
 // Leaving the lease is a courtesy to the other replica; it ends by itself.
 constexpr std::chrono::seconds kFarewell{2};
 
+template <Json (*kKeep)(Json&&)>
+Json packed_by(Json&& object) {
+  return packed(kKeep(std::move(object)));
+}
+
 }  // namespace
 
 struct Controller::Watches {
   Watches(const ClusterAccess& access, Wakeup& wakeup)
-      : definitions(access, {.type = kNetworkAttachmentDefinitions, .keep = keep_of_definition}, wakeup),
+      : definitions(access, {.type = kNetworkAttachmentDefinitions, .keep = packed_by<keep_of_definition>},
+                    wakeup),
         namespaces(access, {.type = kNamespaces, .keep = keep_of_namespace}, wakeup),
         nodes(access, {.type = kNodes, .keep = keep_of_node}, wakeup) {
     for (const NetworkKind& kind : kNetworkKinds) {
-      const auto keep = kind.own_state.empty() ? keep_of_network_with_managers : keep_of_network;
+      const auto keep =
+          kind.own_state.empty() ? packed_by<keep_of_network_with_managers> : packed_by<keep_of_network>;
       networks.emplace_back(access, WatchOptions{.type = kind.type, .keep = keep}, wakeup);
     }
+  }
+
+  Seen changes() const {
+    Seen out{definitions.changes(), namespaces.changes(), nodes.changes()};
+    for (const ObjectWatch& one : networks) out.push_back(one.changes());
+    return out;
   }
 
   std::list<ObjectWatch> networks;  // as kNetworkKinds has the kinds
@@ -162,15 +175,16 @@ std::optional<WatchedObjects> Controller::take(const Watches& watches) {
 
 void Controller::act(Reconciler& reconciler, const Watches& watches, ApiClient& client,
                      const std::stop_token& stop) {
-  auto watched = take(watches);
-  if (!watched) return;
   const auto now = Steady::now();
   const auto next = reconciler.next();
   const bool is_due = !compared_at_ || now >= *compared_at_ + options_.resync || (next && now >= *next);
-  if (!is_due && *watched == last_) return;
+  Seen changes = watches.changes();
+  if (!is_due && changes == seen_) return;
+  const auto watched = take(watches);
+  if (!watched) return;
   compared_at_ = now;
   reconciler.pass(*watched, [&] { return !stop.stop_requested() && keep_lease(client); });
-  last_ = *std::move(watched);
+  seen_ = std::move(changes);
   // What the lists and the pass needed is more than what stays.
   ::malloc_trim(0);
 }

@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace vfrail::kube {
 
@@ -39,6 +40,7 @@ class Controller {
  private:
   using Steady = std::chrono::steady_clock;
   struct Watches;
+  using Seen = std::vector<uint64_t>;  // how often each of them has changed
 
   bool keep_lease(ApiClient& client);
   std::optional<WatchedObjects> take(const Watches& watches);
@@ -57,7 +59,7 @@ class Controller {
   std::string said_;  // what the controller waits for, as it was logged
   std::map<std::string_view, std::string>
       unseen_;  // plural -> why its changes are not seen, as it was logged
-  WatchedObjects last_;
+  Seen seen_;   // by the last pass
   std::optional<Steady::time_point> compared_at_;
 };
 

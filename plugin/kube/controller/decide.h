@@ -45,6 +45,8 @@ struct NetworkMemory {
   std::optional<Steady::time_point> operator_since;  // its status, without a definition of it
   std::string generation;                            // of the network, at that time
   bool operator_named = false;                       // that it manages the network has been reported
+
+  bool operator==(const NetworkMemory&) const = default;
 };
 
 struct NetworkCase {

@@ -1,6 +1,7 @@
 #include "plugin/kube/controller/reconciler.h"
 
 #include "plugin/kube/access/fields.h"
+#include "plugin/kube/controller/network_definition.h"
 #include "plugin/kube/controller/network_status.h"
 
 #include <algorithm>
@@ -43,27 +44,35 @@ void Reconciler::pass(const WatchedObjects& watched, const std::function<bool()>
   const ControllerFacts facts = read_facts(watched);
   std::erase_if(
       work_, [&](const auto& one) { return !watched.networks[one.first.first].contains(one.first.second); });
+  const DefinitionIndex definitions(watched.definitions);
   for (size_t i = 0; i < kNetworkKinds.size(); ++i) {
-    for (const auto& [name, network] : watched.networks[i]) {
+    for (const auto& [name, kept] : watched.networks[i]) {
       if (!may_go_on()) return;
-      if (!serve({kNetworkKinds[i], *network}, watched, facts, work_[{i, name}])) return;
+      const Json network = unpacked(*kept);
+      const auto work = work_.try_emplace({i, name}).first;
+      const bool goes_on = serve({kNetworkKinds[i], network}, definitions, facts, work->second);
+      if (!work->second.is_needed()) work_.erase(work);
+      if (!goes_on) return;
     }
   }
 }
 
-bool Reconciler::serve(const Subject& subject, const WatchedObjects& watched, const ControllerFacts& facts,
-                       Work& work) {
+bool Reconciler::serve(const Subject& subject, const DefinitionIndex& definitions,
+                       const ControllerFacts& facts, Work& work) {
   const auto now = Steady::now();
   if (work.held_back && work.again_at && now < *work.again_at) return true;
+  const ObjectWatch::Objects candidates =
+      definitions.find(definition_name(subject.kind, subject.network), uid_of(subject.network));
   Decision decision =
-      decide({subject.kind, subject.network, concerning(watched.definitions, subject.kind, subject.network),
-              facts, parts_.cni_type, work.memory, now});
+      decide({subject.kind, subject.network, concerning(candidates, subject.kind, subject.network), facts,
+              parts_.cni_type, work.memory, now});
   work.memory = decision.memory;
   work.again_at = decision.again_at;
   work.held_back = false;
   const Outcome outcome = reconcile(subject, std::move(decision));
   if (outcome == Outcome::done) return true;
-  work.again_at = now + work.backoff.after_failure(now);
+  if (!work.backoff) work.backoff.emplace();
+  work.again_at = now + work.backoff->after_failure(now);
   work.held_back = true;
   return outcome != Outcome::no_server;
 }

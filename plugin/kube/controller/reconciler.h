@@ -41,9 +41,11 @@ class Reconciler {
  private:
   struct Work {
     NetworkMemory memory;
-    Backoff backoff;
+    std::optional<Backoff> backoff;  // no value: nothing has failed
     std::optional<Steady::time_point> again_at;
     bool held_back = false;  // not before again_at
+
+    bool is_needed() const { return memory != NetworkMemory() || backoff || again_at; }
   };
   enum class Outcome : uint8_t { done, retry, no_server };
 
@@ -54,7 +56,8 @@ class Reconciler {
   using Key = std::pair<size_t, ObjectName>;  // the index in kNetworkKinds
 
   // False: the other networks have no better luck.
-  bool serve(const Subject& subject, const WatchedObjects& watched, const ControllerFacts& facts, Work& work);
+  bool serve(const Subject& subject, const DefinitionIndex& definitions, const ControllerFacts& facts,
+             Work& work);
   Outcome reconcile(const Subject& subject, Decision decision);
   Result<> carry_out(const Subject& subject, const DefinitionChange& change);
   Result<> write_status(const Subject& subject, const Json& status);
@@ -62,7 +65,7 @@ class Reconciler {
   void record(const Subject& subject, const Event& event);
 
   Parts parts_;
-  std::map<Key, Work> work_;
+  std::map<Key, Work> work_;  // of the networks of which something has to be remembered
 };
 
 }  // namespace vfrail::kube

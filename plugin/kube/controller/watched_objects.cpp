@@ -4,6 +4,9 @@
 #include "plugin/kube/access/fields.h"
 #include "plugin/kube/controller/network_definition.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace vfrail::kube {
 
 namespace {
@@ -83,6 +86,38 @@ Json keep_of_definition(Json&& definition) {
   Json out;
   out.set("metadata", kept_metadata(definition, {"labels", "annotations", "ownerReferences"}));
   if (const Json* spec = definition.find("spec")) out.set("spec", *spec);
+  return out;
+}
+
+Json packed(const Json& object) { return Json(std::string_view(object.text())); }
+
+Json unpacked(const Json& text) {
+  const std::string* packed = text.as_text();
+  if (packed == nullptr) return Json::object();
+  auto out = Json::parse_object(*packed, packed->size());
+  return out ? *std::move(out) : Json::object();  // which packed() has written
+}
+
+DefinitionIndex::DefinitionIndex(const ObjectWatch::Objects& packed) : packed_(packed) {
+  for (const Entry& entry : packed_) {
+    const Json definition = unpacked(*entry.second);
+    for (const Json& owner : list_at(definition, {"metadata", "ownerReferences"}))
+      by_owner_.emplace_back(std::hash<std::string>()(text_at(owner, {"uid"})), &entry);
+  }
+  std::sort(by_owner_.begin(), by_owner_.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+ObjectWatch::Objects DefinitionIndex::find(const ObjectName& place, const std::string& owner_uid) const {
+  ObjectWatch::Objects out;
+  const auto add = [&out](const Entry& entry) {
+    if (!out.contains(entry.first)) out[entry.first] = std::make_shared<const Json>(unpacked(*entry.second));
+  };
+  if (const auto own = packed_.find(place); own != packed_.end()) add(*own);
+  const size_t hash = std::hash<std::string>()(owner_uid);
+  auto at = std::lower_bound(by_owner_.begin(), by_owner_.end(), hash,
+                             [](const auto& one, size_t wanted) { return one.first < wanted; });
+  for (; at != by_owner_.end() && at->first == hash; ++at) add(*at->second);
   return out;
 }
 

@@ -5,6 +5,9 @@
 #include "plugin/kube/controller/decide.h"
 
 #include <array>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace vfrail::kube {
 
@@ -16,14 +19,33 @@ Json keep_of_node(Json&& node);
 Json keep_of_namespace(Json&& name_space);
 Json keep_of_definition(Json&& definition);
 
+// An object as one text, in a Json: as a tree a network or a definition takes three times the memory.
+Json packed(const Json& object);
+Json unpacked(const Json& text);
+
 struct WatchedObjects {
-  std::array<ObjectWatch::Objects, kNetworkKinds.size()> networks;  // as kNetworkKinds has the kinds
-  ObjectWatch::Objects definitions;
-  bool has_definitions = false;  // the CRD of Multus is there
+  // Packed. As kNetworkKinds has the kinds.
+  std::array<ObjectWatch::Objects, kNetworkKinds.size()> networks;
+  ObjectWatch::Objects definitions;  // packed
+  bool has_definitions = false;      // the CRD of Multus is there
   ObjectWatch::Objects namespaces;
   ObjectWatch::Objects nodes;
+};
 
-  bool operator==(const WatchedObjects&) const = default;
+// Finds the definitions of a network without unpacking all of them for each.
+class DefinitionIndex {
+ public:
+  // `packed` outlives it.
+  explicit DefinitionIndex(const ObjectWatch::Objects& packed);
+
+  // Unpacked: the one of that name, and those that have an owner with that uid, or once in a great while with
+  // another that has its hash.
+  ObjectWatch::Objects find(const ObjectName& place, const std::string& owner_uid) const;
+
+ private:
+  using Entry = ObjectWatch::Objects::value_type;
+  const ObjectWatch::Objects& packed_;
+  std::vector<std::pair<size_t, const Entry*>> by_owner_;  // sorted by the hash of an owner's uid
 };
 
 ControllerFacts read_facts(const WatchedObjects& watched);

@@ -34,8 +34,14 @@ inline constexpr double kSlowPart = 0.8;
 // Of a port's rate what is expected between two good ends, as vfrail-check VF-P24 does.
 inline constexpr double kExpectedPart = 0.9;
 
+// A round trip is late above this many medians of its rail, if that is more than a microsecond: a rail has no
+// rated latency, and one more switch on the way breaks nothing. So it is a note.
+inline constexpr double kLateFactor = 2;
+inline constexpr double kLateMicroseconds = 1;
+
 // The findings: ends that failed, pairs that failed, then slow cards (most of the paths of an end on a rail
-// are slow), slow paths between ends that are fast otherwise, rails that are slow as a whole.
+// are slow), slow paths between ends that are fast otherwise, rails that are slow as a whole; cards and pairs
+// with late round trips.
 std::vector<FabricFinding> evaluate(const FabricReport& report);
 
 // The matrix of each rail, up to `most` ends (else its slowest paths alone), and the findings.

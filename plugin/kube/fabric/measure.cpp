@@ -9,12 +9,22 @@ namespace {
 struct Direction {
   std::optional<double> gbits;
   std::string failed;
+  std::optional<RoundTrip> round_trip = {};
 };
 
 double number_of(const Json* value) {
   if (value == nullptr) return 0;
   if (value->as_double() != nullptr) return *value->as_double();
   return value->as_int() != nullptr ? static_cast<double>(*value->as_int()) : 0;
+}
+
+Result<std::optional<RoundTrip>> read_round_trip(ObjectReader& direction) {
+  const Json::Object* object = TRY(direction.object("round_trip"));
+  if (object == nullptr) return std::optional<RoundTrip>();
+  ObjectReader reader(*object, direction.path("round_trip"));
+  RoundTrip out{number_of(reader.value("typical_us")), {}};
+  if (const double p99 = number_of(reader.value("p99_us")); p99 > 0) out.p99_us = p99;
+  return out.typical_us > 0 ? std::optional(out) : std::nullopt;
 }
 
 Result<Direction> read_direction(ObjectReader& measured, const char* key) {
@@ -25,7 +35,7 @@ Result<Direction> read_direction(ObjectReader& measured, const char* key) {
   if (!failed.empty()) return Direction{{}, failed};
   const double gbits = number_of(reader.value("gbits"));
   if (gbits <= 0) return Direction{{}, "nothing arrived"};
-  return Direction{gbits, {}};
+  return Direction{gbits, {}, TRY(read_round_trip(reader))};
 }
 
 Result<RailMeasurement> read_rail(const Json& value, const std::string& path) {
@@ -44,6 +54,8 @@ Result<RailMeasurement> read_rail(const Json& value, const std::string& path) {
   const Direction received = TRY(read_direction(measured, "received"));
   out.sent = sent.gbits;
   out.received = received.gbits;
+  out.sent_round_trip = sent.round_trip;
+  out.received_round_trip = received.round_trip;
   out.failed = !sent.failed.empty() ? sent.failed : received.failed;
   return out;
 }

@@ -11,14 +11,23 @@
 
 namespace vfrail::kube {
 
+// Of a write of 8 bytes, one at a time, from posting it until the other port has acknowledged it: median and
+// 99th percentile, in microseconds, as the writer has measured them.
+struct RoundTrip {
+  double typical_us = 0;
+  std::optional<double> p99_us = {};  // no value: too few were measured
+};
+
 // RDMA writes over one rail, in Gb/s, counted by their completions at the writer.
 struct RailMeasurement {
-  std::string rail;                     // its RDMA device and port at the caller
-  std::string peer_rail;                // and at the other end
-  double port_gbits = 0;                // the lower rate of both ports; 0: not known
-  std::optional<double> sent = {};      // to the other end
-  std::optional<double> received = {};  // from it
-  std::string failed = {};              // why one of them is missing
+  std::string rail;                               // its RDMA device and port at the caller
+  std::string peer_rail;                          // and at the other end
+  double port_gbits = 0;                          // the lower rate of both ports; 0: not known
+  std::optional<double> sent = {};                // to the other end
+  std::optional<double> received = {};            // from it
+  std::string failed = {};                        // why one of them is missing
+  std::optional<RoundTrip> sent_round_trip = {};  // no value: an older vfrail-check, which measures none
+  std::optional<RoundTrip> received_round_trip = {};
 };
 
 struct PairMeasurement {

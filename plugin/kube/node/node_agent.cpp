@@ -52,7 +52,6 @@ void NodeAgent::run(const std::stop_token& stop) {
   ApiClient client(access_, stop);
   client.set_patience(kPatience);
   SlicePublisher publisher(client, {options_.driver, options_.node, {}}, options_.node_reads, log_);
-  watch_slices(true);
   while (!stop.stop_requested()) {
     const auto again = pass(publisher);
     wakeup_.wait_until(again, stop);
@@ -64,6 +63,7 @@ NodeAgent::Steady::time_point NodeAgent::pass(SlicePublisher& publisher) {
   const auto now = Steady::now();
   const Offered offered = this->offered();
   if (offered.offer == nullptr) return now + kNever;
+  if (slices_ == nullptr) watch_slices(true);  // a node that posts Events alone has no right to
   const auto silent_at = offered.at + options_.silence;
   if (now >= silent_at) {
     if (!std::exchange(is_silent_, true))

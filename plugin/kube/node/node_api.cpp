@@ -53,13 +53,15 @@ SocketReply NodeApi::answer(const SocketRequest& request) const {
   const bool is_get = request.method == "GET";
   const bool is_put = request.method == "PUT";
   if (request.target == "/devices" && is_put) return put_devices(request.body);
+  if (request.target == "/notices" && is_put) return put_notices(request.body);
   if (const auto target = parse_claim_target(request.target)) {
     if (is_get && !target->is_status) return get_claim(target->claim);
     if (is_put && target->is_status) return put_status(target->claim, request.body);
   }
-  return refused(400, "\"" + request.method + " " + well_formed(request.target) +
-                          "\" is not one of PUT /devices, GET /claims/NAMESPACE/NAME?uid=UID and PUT "
-                          "/claims/NAMESPACE/NAME/status?uid=UID");
+  return refused(
+      400, "\"" + request.method + " " + well_formed(request.target) +
+               "\" is not one of PUT /devices, PUT /notices, GET /claims/NAMESPACE/NAME?uid=UID and PUT "
+               "/claims/NAMESPACE/NAME/status?uid=UID");
 }
 
 SocketReply NodeApi::put_devices(const std::string& body) const {
@@ -80,6 +82,14 @@ SocketReply NodeApi::put_devices(const std::string& body) const {
   out.set("sharing", state.sharing);
   out.set("devices", static_cast<int64_t>(state.devices));
   return {200, std::move(out)};
+}
+
+SocketReply NodeApi::put_notices(const std::string& body) const {
+  if (events_ == nullptr) return refused(400, "this vfrail-kube node posts no Events: it lacks --events");
+  auto notices = read_notices(body);
+  if (!notices) return refused(400, notices.error().text);
+  events_->put(*std::move(notices));
+  return {};
 }
 
 SocketReply NodeApi::get_claim(const ClaimName& claim) const {

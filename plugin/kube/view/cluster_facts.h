@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/json.h"
+#include "common/traffic/traffic.h"
 #include "plugin/kube/access/fields.h"
 #include "plugin/kube/client/resource_type.h"
 
@@ -77,12 +78,19 @@ struct NodePage {
   Json json;
 };
 
+// Of the devices whose counters it shows; not of those that it may not read.
+struct NodeTraffic {
+  std::string node;
+  std::vector<DeviceRates> rates = {};
+};
+
 struct ClusterFacts {
   std::vector<ClusterNode> nodes;
   std::vector<ClusterPod> pods;
   std::vector<ClusterNetwork> networks;
   std::vector<AddressPool> address_pools;
-  std::vector<NodePage> pages;  // `inspect` or `doctor`, of the nodes that have answered
+  std::vector<NodePage> pages;       // `inspect` or `doctor`, of the nodes that have answered
+  std::vector<NodeTraffic> traffic;  // if it was asked for, of the nodes that have answered twice
   std::vector<Gap> gaps;
   bool knows_address_pools = true;  // false: their list cannot be read
 };

@@ -177,10 +177,22 @@ std::vector<DeviceHolder> holders_of(const Json& device, const ClusterFacts& fac
   return out;
 }
 
+using TrafficOfDevices = std::map<std::pair<std::string_view, std::string_view>, const Rates*>;
+
+// By node and device.
+TrafficOfDevices traffic_of_devices(const std::vector<NodeTraffic>& nodes) {
+  TrafficOfDevices out;
+  for (const NodeTraffic& node : nodes) {
+    for (const DeviceRates& one : node.rates) out[{node.node, one.device.id}] = &one.rates;
+  }
+  return out;
+}
+
 std::vector<DeviceView> devices_of_nodes(const ClusterFacts& facts,
                                          const std::vector<std::string>& resources) {
   std::map<ObjectName, const ClusterPod*> pods;
   for (const ClusterPod& pod : facts.pods) pods[pod.name] = &pod;
+  const TrafficOfDevices traffic = traffic_of_devices(facts.traffic);
   std::vector<DeviceView> out;
   for (const NodePage& page : facts.pages) {
     for (const Json& device : list_at(page.json, {"devices"})) {
@@ -194,6 +206,8 @@ std::vector<DeviceView> devices_of_nodes(const ClusterFacts& facts,
                        .fault = text_at(use, {"fault"}),
                        .port = port_of(device),
                        .holders = holders_of(device, facts, pods, resource)});
+        if (const auto found = traffic.find({page.node, out.back().id}); found != traffic.end())
+          out.back().traffic = *found->second;
       }
     }
   }

@@ -57,6 +57,7 @@ struct DeviceView {
   std::string fault;  // empty: none
   std::string port;   // "ACTIVE" or "up"; empty: the node does not see it, as in a pod
   std::vector<DeviceHolder> holders;
+  std::optional<Rates> traffic = {};  // of each second, from what it counts; no value: not known
 };
 
 // A pod that has devices, or waits for them.
@@ -88,6 +89,7 @@ struct ClusterView {
   std::vector<PodView> pods;  // those that wait first
   std::vector<NetworkView> networks;
   std::vector<Gap> gaps;
+  bool has_traffic = false;  // it was asked for
 };
 
 // The resources are those that a node's vfrail names, and the one of the filter. Where no node has answered,

@@ -1,5 +1,7 @@
 #include "plugin/kube/view/gather.h"
 
+#include "plugin/kube/view/traffic_page.h"
+
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -11,6 +13,8 @@
 namespace vfrail::kube {
 
 namespace {
+
+using Steady = std::chrono::steady_clock;
 
 // Nodes that are asked at the same time. 500 nodes that do not answer at all take 500 / 16 * 5 s; those that
 // answer, some tenths of a second each. The API server's own limit is 400 requests at a time.
@@ -84,6 +88,18 @@ std::vector<AskedNode> nodes_to_ask(const ClusterFacts& facts, const GatherPlan&
   return out;
 }
 
+std::string proxy_path(const ClusterPod& pod, const char* page) {
+  return path_of(kPods, {pod.name.name_space, ""}) + "/http:" + url_escape(pod.name.name) + ":" +
+         std::to_string(pod.port) + "/proxy/" + page;
+}
+
+// The counters were read somewhere between the question and the answer.
+Result<TrafficPage> ask_traffic(const ClusterReader& reader, const ClusterPod& pod) {
+  const auto begin = Steady::now();
+  const std::string text = TRY(reader.page(proxy_path(pod, "metrics")), "no answer");
+  return read_traffic_page(text, begin + (Steady::now() - begin) / 2);
+}
+
 Result<Json> ask_node(const ClusterReader& reader, const ClusterPod& pod, GatherPlan::Page page) {
   if (pod.phase != "Running")
     return Error{Errc::not_yet, 0, "its vfrail, pod " + pod.name.text() + ", is " + pod.phase};
@@ -91,10 +107,7 @@ Result<Json> ask_node(const ClusterReader& reader, const ClusterPod& pod, Gather
     return Error{
         Errc::not_found, 0,
         "its vfrail, pod " + pod.name.text() + ", serves no pages: metrics.enabled=false in the chart"};
-  const std::string path = path_of(kPods, {pod.name.name_space, ""}) + "/http:" + url_escape(pod.name.name) +
-                           ":" + std::to_string(pod.port) + "/proxy/" +
-                           (page == GatherPlan::Page::doctor ? "doctor" : "inspect");
-  auto text = reader.page(path);
+  auto text = reader.page(proxy_path(pod, page == GatherPlan::Page::doctor ? "doctor" : "inspect"));
   if (!text && text.error().sys == 404)
     return Error{Errc::unsupported, 0,
                  "its vfrail serves no such page, with metrics.enabled=false in the chart or of an older "
@@ -106,27 +119,46 @@ Result<Json> ask_node(const ClusterReader& reader, const ClusterPod& pod, Gather
   return TRY(Json::parse_object(*text, kMaxPageBytes), "its answer is not a page of vfrail");
 }
 
-// Each worker takes the next node that none has asked.
+struct NodeAnswer {
+  Result<Json> page = Error{};
+  std::optional<Result<TrafficPage>> before, now;  // if its page has come and its traffic is asked for
+};
+
+void keep(const std::string& node, NodeAnswer&& answer, ClusterFacts& facts) {
+  if (!answer.page) return facts.gaps.push_back({node, answer.page.error().text});
+  facts.pages.push_back({node, *std::move(answer.page)});
+  if (!answer.before) return;
+  const Result<TrafficPage>& last = *(answer.now ? answer.now : answer.before);
+  if (!last) return facts.gaps.push_back({node, "its traffic: " + last.error().text});
+  facts.traffic.push_back({node, rates_between((*answer.before)->reading, last->reading)});
+  for (const std::string& missing : last->missing) facts.gaps.push_back({node, missing});
+}
+
+// Each worker takes the next node that none has asked; then those that it has asked once more.
 void ask_nodes(const OpenReader& open, const GatherPlan& plan, ClusterFacts& facts) {
   const std::vector<AskedNode> nodes = nodes_to_ask(facts, plan);
-  std::vector<std::optional<Result<Json>>> answers(nodes.size());
+  std::vector<NodeAnswer> answers(nodes.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
     const ClusterReader reader = open();
-    for (size_t i = next++; i < nodes.size(); i = next++)
-      answers[i] = ask_node(reader, *nodes[i].pod, plan.page);
+    std::vector<size_t> again;
+    for (size_t i = next++; i < nodes.size(); i = next++) {
+      NodeAnswer& answer = answers[i];
+      answer.page = ask_node(reader, *nodes[i].pod, plan.page);
+      if (!answer.page || !plan.traffic) continue;
+      answer.before = ask_traffic(reader, *nodes[i].pod);
+      if (*answer.before) again.push_back(i);
+    }
+    for (const size_t i : again) {
+      std::this_thread::sleep_until((*answers[i].before)->reading.time + *plan.traffic);
+      answers[i].now = ask_traffic(reader, *nodes[i].pod);
+    }
   };
   std::vector<std::jthread> workers;
   const size_t count = std::min(kMaxWorkers, (nodes.size() + kNodesOfWorker - 1) / kNodesOfWorker);
   for (size_t i = 0; i < count; ++i) workers.emplace_back(work);
   for (std::jthread& worker : workers) worker.join();
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    Result<Json>& answer = *answers[i];
-    if (answer)
-      facts.pages.push_back({nodes[i].node, *std::move(answer)});
-    else
-      facts.gaps.push_back({nodes[i].node, answer.error().text});
-  }
+  for (size_t i = 0; i < nodes.size(); ++i) keep(nodes[i].node, std::move(answers[i]), facts);
 }
 
 }  // namespace

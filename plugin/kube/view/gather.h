@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace vfrail::kube {
@@ -34,6 +35,8 @@ struct GatherPlan {
   Page page = Page::inspect;
   bool networks = true;   // with their address pools
   std::string node = {};  // its page alone; empty: those of all
+  // What counts the traffic of devices is read twice, so long apart. No value: not at all.
+  std::optional<std::chrono::milliseconds> traffic = {};
 };
 
 ClusterFacts gather(const OpenReader& open, const GatherPlan& plan);

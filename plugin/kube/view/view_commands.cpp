@@ -33,11 +33,15 @@ int code_of(const ClusterFacts& facts) {
   return missing(kNodes) && missing(kPods) ? 1 : 0;
 }
 
+// Long enough that a question by the API server's proxy, some hundredths of a second, blurs a rate by little.
+constexpr std::chrono::milliseconds kTrafficInterval{2000};
+
 ViewAnswer show(const OpenReader& open, const ViewOptions& options, const GatherPlan& plan,
                 Json (*as_json)(const ClusterView&),
                 std::string (*as_text)(const ClusterView&, const TextLayout&)) {
   const ClusterFacts facts = gather(open, plan);
-  const ClusterView view = make_cluster_view(facts, options.filter);
+  ClusterView view = make_cluster_view(facts, options.filter);
+  view.has_traffic = plan.traffic.has_value();
   return {code_of(facts), is_for_programs(options.output) ? program_text(as_json(view), options.output)
                                                           : as_text(view, layout_of(options))};
 }
@@ -50,7 +54,9 @@ ViewAnswer show_nodes(const OpenReader& open, const ViewOptions& options) {
 }
 
 ViewAnswer show_devices(const OpenReader& open, const ViewOptions& options) {
-  return show(open, options, {.node = options.filter.node}, devices_json, devices_text);
+  GatherPlan plan{.node = options.filter.node};
+  if (options.traffic || options.output == Output::wide) plan.traffic = kTrafficInterval;
+  return show(open, options, plan, devices_json, devices_text);
 }
 
 ViewAnswer show_pods(const OpenReader& open, const ViewOptions& options) {

@@ -17,6 +17,7 @@ struct ViewOptions {
   bool headers = true;
   size_t width = 0;  // of the terminal; 0: lines end where they end
   ViewFilter filter = {};
+  bool traffic = false;  // of devices: their counters are read twice; with Output::wide always
 };
 
 struct ViewAnswer {

@@ -1,5 +1,6 @@
 #include "plugin/kube/view/view_json.h"
 
+#include <cmath>
 #include <utility>
 
 namespace vfrail::kube {
@@ -22,6 +23,17 @@ Json number_or_null(const std::optional<uint64_t>& number) {
 
 Json pod_name(const ObjectName& name) {
   return Json::object().set("namespace", name.name_space).set("name", name.name);
+}
+
+// Of each second, under the names of `vfrail top`; null: not known. A count that is not there is not counted.
+Json traffic_json(const std::optional<Rates>& rates) {
+  if (!rates) return {};
+  Json out = Json::object();
+  for (size_t i = 0; i < kCounts; ++i) {
+    if (const auto& rate = (*rates)[i])
+      out.set(name_of(static_cast<Count>(i)), static_cast<int64_t>(std::llround(*rate)));
+  }
+  return out;
 }
 
 Json resource_of_node(const NodeView& node, const NodeResource& resource) {
@@ -75,6 +87,7 @@ Json devices_json(const ClusterView& view) {
                  .set("state", device.state)
                  .set("fault", or_null(device.fault))
                  .set("port", or_null(device.port))
+                 .set("per_second", traffic_json(device.traffic))
                  .set("pods", std::move(pods)));
   }
   return whole("devices", std::move(out), view.gaps);

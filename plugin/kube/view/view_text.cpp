@@ -118,33 +118,35 @@ std::string nodes_text(const ClusterView& view, const TextLayout& layout) {
          gaps_text(view.gaps);
 }
 
+// As `vfrail top` has them; bytes here, bits in the table.
+constexpr Count kShownCounts[] = {Count::rdma_rx_bytes, Count::rdma_tx_bytes, Count::net_rx_bytes,
+                                  Count::net_tx_bytes};
+
 std::string devices_text(const ClusterView& view, const TextLayout& layout) {
   Cells rows;
   for (const DeviceView& device : view.devices) {
     std::vector<DeviceHolder> holders = device.holders;
     if (holders.empty()) holders.emplace_back();  // a line for the device
     for (const DeviceHolder& holder : holders) {
-      rows.push_back({{device.node},
-                      {device.id},
-                      {device.resource},
-                      {device.state},
-                      {holder.pod.text()},
-                      {holder.address},
-                      {device.port},
-                      {device.fault}});
+      std::vector<Cell>& row = rows.emplace_back();
+      row = {{device.node},       {device.id},      {device.resource}, {device.state},
+             {holder.pod.text()}, {holder.address}, {device.port}};
+      if (view.has_traffic) {
+        // Of a device that several pods share it is that of all of them.
+        for (const Count count : kShownCounts)
+          row.push_back(
+              {bit_rate_text(device.traffic ? (*device.traffic)[static_cast<size_t>(count)] : std::nullopt)});
+      }
+      row.push_back({device.fault});
     }
   }
   if (rows.empty()) return nothing_text(view, {"nodes", "pods"}, "no device of vfrail is known");
-  return table({{"NODE", 0},
-                {"DEVICE", 0},
-                {"RESOURCE", 3},
-                {"STATE", 1},
-                {"POD", 1},
-                {"ADDRESS", 2},
-                {"PORT", 4},
-                {"FAULT", 5, 60}},
-               rows, layout) +
-         gaps_text(view.gaps);
+  std::vector<Column> columns = {{"NODE", 0}, {"DEVICE", 0},  {"RESOURCE", 3}, {"STATE", 1},
+                                 {"POD", 1},  {"ADDRESS", 2}, {"PORT", 4}};
+  if (view.has_traffic)
+    columns.insert(columns.end(), {{"RDMA RX", 1}, {"RDMA TX", 1}, {"NET RX", 2}, {"NET TX", 2}});
+  columns.push_back({"FAULT", 5, 60});
+  return table(columns, rows, layout) + gaps_text(view.gaps);
 }
 
 std::string pods_text(const ClusterView& view, const TextLayout& layout) {

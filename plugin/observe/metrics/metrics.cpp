@@ -105,7 +105,7 @@ void write_pools(MetricsText& out, const MetricsInput& input) {
             "Devices that the last scan could not read; what was read before stays advertised.");
   out.sample({}, uint64_t{input.status->unread});
   out.gauge("vfrail_orphaned_devices", "Devices that are attached although kubelet gives them to no pod.");
-  out.sample({}, uint64_t{input.status->orphaned});
+  out.sample({}, uint64_t{input.status->orphans.size()});
   out.gauge("vfrail_devices_left_out", "Functions of the node that are in no resource, by reason.");
   for (const auto kind : {LeftOut::Kind::has_vfs, LeftOut::Kind::no_driver, LeftOut::Kind::host_use,
                           LeftOut::Kind::not_selected}) {

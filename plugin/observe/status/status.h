@@ -36,7 +36,7 @@ struct NodeStatus {
   std::vector<ResourceStatus> resources;
   std::map<LeftOut::Kind, size_t> left_out;
   size_t unread = 0;                      // devices that the last scan could not read
-  size_t orphaned = 0;                    // devices whose attachment has outlived its pod
+  std::vector<std::string> orphans = {};  // devices whose attachment has outlived its pod
   std::vector<SkippedEntry> skipped;      // of the configuration
   std::optional<OfferStatus> offer = {};  // no value: nothing goes by claims
 };

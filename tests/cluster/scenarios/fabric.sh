@@ -20,6 +20,7 @@ sed 's/^/     /' "$work/matrix.said" "$work/matrix"
 check 'no pod is left' no_pods
 test_fabric --output json > "$work/matrix.json" 2> /dev/null
 check 'as JSON: both ways have a bandwidth' jq -e '(.paths | map([.from, .to]) | sort) == [[0, 1], [1, 0]] and (.paths | all(.gbits > 0))' "$work/matrix.json"
+check 'and round trips' jq -e '.paths | all(.round_trip_us > 0)' "$work/matrix.json"
 check 'no pod is left' no_pods
 
 section 'interrupted'

@@ -33,6 +33,7 @@ check 'nodes: all devices, three in use' eventually has "^$NODE  *Ready  *$RESOU
 check 'nothing is missing' lacks 'not in this view' view nodes
 check 'devices: each' is $DEVICES bash -c "'$kube' devices --no-headers | grep -c '^$NODE'"
 address=$(network_status one | jq -r '.[] | select(.interface == "net1").ips[0]')
+check 'and what they count, in two seconds' has 'RDMA RX  *RDMA TX  *NET RX  *NET TX' view devices --traffic
 check "that of a pod with the pod's name and address" has "$RESOURCE  *allocated  *default/one  *$address " view devices
 check 'pods: what each has' has "^default/two  *$NODE  *Running  *2 $RESOURCE  *0000:[^ ]*,0000:[^ ]* " view pods
 check 'and why one waits' has '^default/many waits: .*Insufficient' view pods

@@ -118,6 +118,12 @@ TEST_CASE("VF-P24 compares with the slower port's rate") {
   // Not compared with the fabric's, and nothing is received apart.
   CHECK(evaluated(measured(60, 0), "").finding == Finding::note);
   CHECK(evaluated(measured(60, 0), "").text == "mlx5_2 with itself: 60.0 Gbit/s: 60 % of 100.0 Gbit/s");
+  RailOutcome timed = measured(93, 95);
+  timed.alone.sent.round_trips = RoundTrips{1000, 2140, 13'400};
+  CHECK(evaluated(timed).text.ends_with(
+      "93 % of 100.0 Gbit/s; a write of 8 bytes is acknowledged in 2.1 us, 99 % in 13.4 us"));
+  timed.alone.sent.round_trips = RoundTrips{50, 250'400, std::nullopt};
+  CHECK(evaluated(timed).text.ends_with("is acknowledged in 250 us"));
   RailOutcome unknown = measured(3, 3);
   unknown.rail.rate_gbits = unknown.peer.rate_gbits = 0;
   CHECK(evaluated(unknown).finding == Finding::good);
@@ -149,7 +155,12 @@ TEST_CASE("VF-P24 names rails without a partner, and rails that are slow with th
   CHECK(results[1].text.find("all rails at once: 40.0 Gbit/s sent") != std::string::npos);
   CHECK(results[2].text == "mlx5_6 of this pod has no rail to be tested with");
   CHECK(results[3].text == "mlx5_8 of the peer has no rail to be tested with");
+  pod.traffic->rails[0].alone.sent.round_trips = RoundTrips{1000, 2140, 13'400};
   const Json json = traffic_json(*pod.traffic);
+  const Json& alone = *json.find("rails")->as_array()->at(0).find("alone");
+  CHECK(alone.find("sent")->find("round_trip")->text() ==
+        R"({"typical_us":2.14,"p99_us":13.4,"count":1000})");
+  CHECK(alone.find("received")->find("round_trip")->is_null());
   CHECK(*json.find("rails")->as_array()->at(0).find("alone")->find("sent")->find("gbits")->as_double() > 94);
 }
 

@@ -18,7 +18,9 @@ class FakeDevices::End : public TrafficEnd {
     if (peer.queue_pair == 0) return TrafficFailure{TrafficStage::rtr, 22};
     return fail_at(TrafficStage::rtr);
   }
-  std::optional<TrafficFailure> post() override {
+  std::optional<TrafficFailure> post(uint32_t bytes) override {
+    // More than its memory has would be the memory of others.
+    if (bytes == 0 || bytes > size_.message_bytes) return TrafficFailure{TrafficStage::write, 22};
     if (const auto failure = fail_at(TrafficStage::write)) return failure;
     // A queue that is full is refused, as the kernel does it.
     if (under_way_ == size_.depth) return TrafficFailure{TrafficStage::write, 12};

@@ -26,7 +26,7 @@ std::vector<std::string> good_lines() {
           format_order(WriteOrder{{0, 3}}),
           format_order(EndOrder{}),
           format_ends({{1, kAddress}, {2, kFailure}}),
-          format_results({{1, {uint64_t{1} << 40, 2.25, kFailure}}}),
+          format_results({{1, {uint64_t{1} << 40, 2.25, kFailure, RoundTrips{1000, 2100, 3400}}}}),
           format_refusal("no")};
 }
 
@@ -76,7 +76,11 @@ TEST_CASE("what is written is read as the same") {
   CHECK(std::get<WriteOrder>(*parse_order(format_order(WriteOrder{{2, 5}}))).rails ==
         std::vector<uint32_t>{2, 5});
   CHECK(std::holds_alternative<EndOrder>(*parse_order(format_order(EndOrder{}))));
-  const WriteResults results{{4, {uint64_t{1} << 40, 2.25, std::nullopt}}, {5, {0, 0, kFailure}}};
+  CHECK(!std::get<WriteOrder>(*parse_order(format_order(WriteOrder{{2}}))).round_trips);
+  CHECK(std::get<WriteOrder>(*parse_order(format_order(WriteOrder{{2}, true}))).round_trips);
+  const WriteResults results{{4, {uint64_t{1} << 40, 2.25, std::nullopt, RoundTrips{1000, 2100, 3400}}},
+                             {5, {0, 0, kFailure}},
+                             {6, {1, 1, std::nullopt, RoundTrips{7, 2100, std::nullopt}}}};
   CHECK(*parse_results(format_results(results)) == results);
 }
 
@@ -130,6 +134,21 @@ TEST_CASE("what is out of its range is refused") {
   CHECK(!parse_order(many + "]}"));
   CHECK(!parse_order(R"({"order":"format the disk"})"));
   CHECK(!parse_results(R"({"results":[{"rail":0,"bytes":1,"micros":1,"failed":{"stage":"?","error":1}}]})"));
+}
+
+TEST_CASE(
+    "round trips that nobody can have measured are refused, and those of an earlier version are absent") {
+  const auto results = [](const std::string& round_trips) {
+    return parse_results(R"({"results":[{"rail":0,"bytes":1,"micros":1)" + round_trips + "}]}");
+  };
+  CHECK(!results("")->at(0).round_trips);
+  CHECK(results(R"(,"round_trips":{"count":1,"typical_ns":1})")->at(0).round_trips->typical_ns == 1);
+  for (const char* wrong :
+       {R"({})", R"(7)", R"({"count":0,"typical_ns":1})", R"({"count":1,"typical_ns":-1})",
+        R"({"count":1,"typical_ns":1,"p99_ns":3600000000001})"}) {
+    INFO(wrong);
+    CHECK(!results(R"(,"round_trips":)" + std::string(wrong)));
+  }
 }
 
 TEST_CASE("a rail that is ordered twice writes once") {

@@ -2,6 +2,7 @@
 // makes fail; and listeners and callers that meet somebody else than their like.
 #include "cni/in_pod/traffic/traffic_session.h"
 
+#include "cni/in_pod/traffic/round_trips.h"
 #include "tests/cni/in_pod/traffic_ends.h"
 
 #include <cerrno>
@@ -110,6 +111,11 @@ TEST_CASE("each rail writes to the peer's of the same order and back, alone and 
       CHECK(measured.sent.gbits() > 0);
       CHECK(measured.received.gbits() > 0);
     }
+    // A rail alone has nothing else on its port; with the others it would measure their queues.
+    CHECK(one.alone.sent.round_trips);
+    CHECK(one.alone.received.round_trips);
+    CHECK(!one.together->sent.round_trips);
+    CHECK(!one.together->received.round_trips);
   }
   CHECK(sides.devices_here.opened == 4);
   CHECK(sides.devices_there.opened == 4);
@@ -175,6 +181,46 @@ TEST_CASE("writes that neither complete nor fail end the measurement after a whi
   const auto results = write_all({std::get<0>(opened).get()}, {{65536, 4}, 2}, clock);
   CHECK(results.at(0).failure == TrafficFailure{TrafficStage::unfinished, 0});
   CHECK(results.at(0).bytes == 0);
+}
+
+TEST_CASE("a round trip is from the post of a small write to its completion, one at a time") {
+  FakeTime time;
+  FakeDevices devices(time);
+  const TrafficClock clock = time.clock();
+  auto opened = devices.open(rail("h0"), {65536, 1});  // a second write at the same time would be refused
+  const auto measured = measure_round_trips(*std::get<0>(opened), clock);
+  const auto* round_trips = std::get_if<RoundTrips>(&measured);
+  REQUIRE(round_trips != nullptr);
+  // Each takes a tick, 50 ms: the time is over long before the number is reached.
+  CHECK(round_trips->typical_ns == 50'000'000);
+  CHECK(round_trips->count > 0);
+  CHECK(round_trips->count < kLeastForPercentile);
+  CHECK(!round_trips->p99_ns);
+}
+
+TEST_CASE("of round trips the median and the 99th percentile are given, the latter of a hundred or more") {
+  std::vector<double> seconds;
+  for (int i = 200; i > 0; --i) seconds.push_back(i * 1e-6);
+  CHECK(summary_of(seconds) == RoundTrips{200, 100'000, 198'000});
+  seconds.resize(3);
+  CHECK(summary_of(seconds) == RoundTrips{3, 199'000, std::nullopt});
+  CHECK(summary_of({}).count == 0);
+}
+
+TEST_CASE("round trips that do not complete, or fail, are that rail's failure") {
+  FakeTime time;
+  FakeDevices devices(time);
+  const TrafficClock clock = time.clock();
+  devices.silent = "h0";
+  auto silent = devices.open(rail("h0"), {65536, 4});
+  CHECK(std::get<TrafficFailure>(measure_round_trips(*std::get<0>(silent), clock)) ==
+        TrafficFailure{TrafficStage::unfinished, 0});
+  devices.failures["h1"] = {TrafficStage::complete, kRetryExceeded};
+  auto failing = devices.open(rail("h1"), {65536, 4});
+  CHECK(std::get<TrafficFailure>(measure_round_trips(*std::get<0>(failing), clock)) ==
+        TrafficFailure{TrafficStage::complete, kRetryExceeded});
+  time.stop();
+  CHECK(std::get<RoundTrips>(measure_round_trips(*std::get<0>(silent), clock)).count == 0);
 }
 
 TEST_CASE("a signal ends writes and the wait for a line") {
@@ -263,6 +309,23 @@ TEST_CASE(
   CHECK(out.error().text.find("of no name, and this one is of \"train-7\": use the same vfrail-check") !=
         std::string::npos);
   CHECK(devices.opened == 0);
+}
+
+TEST_CASE("a listener of an earlier version, which measures no round trips, is tested with all the same") {
+  auto [mine, theirs] = socket_pair();
+  FakeTime time;
+  const TrafficClock clock = time.clock();
+  const EndAddress address{1, 0, 4096, {}, 7, 4096};
+  const std::string answers =
+      kHello + format_ends({{0, address}}) + format_results({{0, {1 << 20, 1, std::nullopt, {}}}});
+  REQUIRE(::send(theirs.get(), answers.data(), answers.size(), 0) == static_cast<ssize_t>(answers.size()));
+  TrafficChannel channel(std::move(mine), clock);
+  FakeDevices devices(time);
+  const auto out = call_for_traffic(channel, {{rail("h0")}, devices, clock}, {65536, 1});
+  REQUIRE(out);
+  CHECK(out->rails[0].alone.sent.round_trips);
+  CHECK(!out->rails[0].alone.received.round_trips);
+  CHECK(out->rails[0].alone.received.bytes == 1 << 20);
 }
 
 TEST_CASE("a refused connection is reported with what to check") {

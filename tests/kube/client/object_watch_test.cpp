@@ -99,6 +99,7 @@ class Watched {
         watch_(server_.access(), std::move(options), wakeup_) {}
   ApiServer& server() { return server_; }
   ObjectWatch::View view() const { return watch_.view(); }
+  uint64_t changes() const { return watch_.changes(); }
   bool becomes(const std::function<bool(const ObjectWatch::View&)>& wanted) {
     const auto deadline = std::chrono::steady_clock::now() + test::kDeadline;
     while (!wanted(watch_.view())) {
@@ -132,6 +133,7 @@ TEST_CASE("Objects are listed, then followed: added, modified, deleted", "[threa
     const auto b = view.objects.find({"d", "b"});
     return b != view.objects.end() && version_of(*b->second) == "13";
   }));
+  CHECK(watched.changes() == 4);  // the list, and each event
   CHECK(names_in(watched.view()) == Names{"b", "c"});
   CHECK(watched.view().objects.begin()->second->find("metadata")->find("managedFields") == nullptr);
 }

@@ -44,6 +44,8 @@ struct FakeCluster::Target {
   bool is_watch = false;
   bool is_dry_run = false;
   size_t version = 0;
+  size_t limit = SIZE_MAX;  // of a page of a list
+  size_t begin = 0;         // of the page
 };
 
 FakeCluster::Target FakeCluster::parse(const std::string& target) {
@@ -65,6 +67,10 @@ FakeCluster::Target FakeCluster::parse(const std::string& target) {
   out.is_dry_run = target.find("dryRun=All") != std::string::npos;
   if (const size_t at = target.find("resourceVersion="); at != std::string::npos)
     out.version = std::strtoul(target.c_str() + at + 16, nullptr, 10);
+  if (const size_t at = target.find("limit="); at != std::string::npos)
+    out.limit = std::strtoul(target.c_str() + at + 6, nullptr, 10);
+  if (const size_t at = target.find("continue="); at != std::string::npos)
+    out.begin = std::strtoul(target.c_str() + at + 9, nullptr, 10);
   return out;
 }
 
@@ -238,9 +244,16 @@ std::pair<unsigned, std::string> FakeCluster::answer_read(const Target& target) 
     return at == kind.end() ? refusal(404, "NotFound") : std::pair(200U, at->second.text());
   }
   Json items = Json::array();
-  for (const auto& [name, object] : kind) items.push(object);
+  Json metadata = Json::object();
+  metadata.set("resourceVersion", std::to_string(version_));
+  size_t number = 0;
+  for (const auto& [name, object] : kind) {
+    const size_t at = number++;
+    if (at >= target.begin && at - target.begin < target.limit) items.push(object);
+    if (at >= target.begin && at - target.begin == target.limit) metadata.set("continue", std::to_string(at));
+  }
   Json list;
-  list.set("metadata", Json::object().set("resourceVersion", std::to_string(version_)));
+  list.set("metadata", std::move(metadata));
   list.set("items", std::move(items));
   return {200, list.text()};
 }

@@ -1,5 +1,6 @@
 #include "plugin/kube/controller/watched_objects.h"
 
+#include "plugin/kube/controller/network_definition.h"
 #include "tests/kube/controller/cases.h"
 
 using namespace vfrail;
@@ -62,6 +63,39 @@ TEST_CASE("of a network nothing is kept twice, and all that is acted upon") {
   one.settled();
   one.network = keep_of_network(Json(one.network));
   CHECK(does_nothing(one.step()));
+}
+
+TEST_CASE("an object is unpacked as it was packed") {
+  const Json network = seed_network();
+  CHECK(packed(network).as_text() != nullptr);
+  CHECK(unpacked(packed(network)) == network);
+  CHECK(unpacked(Json()).as_object() != nullptr);
+}
+
+TEST_CASE(
+    "of packed definitions a network finds the one of its name and those that it owns, as of all of them") {
+  const auto definition = [](const std::string& name, const std::string& owner) {
+    return json(R"({"metadata":{"namespace":"crater-workspace","name":")" + name +
+                R"(","ownerReferences":[{"uid":")" + owner + R"(","controller":true}]}})");
+  };
+  ObjectWatch::Objects whole;
+  ObjectWatch::Objects texts;
+  for (const Json& one : {definition("hostdevice-net", "u-7"), definition("old", "u-1"),
+                          definition("older", "u-1"), definition("other", "u-2")}) {
+    add(whole, one);
+    texts[name_of(one)] = std::make_shared<const Json>(packed(one));
+  }
+  const Json network = seed_network();
+  const DefinitionIndex index(texts);
+  const auto candidates = index.find(definition_name(kHostDeviceKind, network), uid_of(network));
+  const auto names = [&](const ObjectWatch::Objects& objects) {
+    std::vector<std::string> out;
+    for (const Json* one : concerning(objects, kHostDeviceKind, network)) out.push_back(name_of(*one).name);
+    return out;
+  };
+  CHECK(names(candidates) == std::vector<std::string>{"hostdevice-net", "old", "older"});
+  CHECK(names(candidates) == names(whole));
+  CHECK(DefinitionIndex({}).find({"a", "b"}, "u-1").empty());
 }
 
 TEST_CASE("of a definition all is kept that is compared") {

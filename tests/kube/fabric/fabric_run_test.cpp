@@ -68,6 +68,18 @@ TEST_CASE("The fabric is tested between all nodes, and no pod is left") {
   CHECK(cluster.pods() == 0);
 }
 
+TEST_CASE("Round trips of a test are shown beside its rates, and a pair far apart is named") {
+  SimulatedCluster cluster({.count = 5, .round_trip = [](size_t from, size_t to) {
+                              return std::min(from, to) == 1 && std::max(from, to) == 3 ? 9.5 : 2.1;
+                            }});
+  const auto report = run_test(cluster, {});
+  REQUIRE(report);
+  CHECK_THAT(render(*report), Contains("2.1/3.1") && Contains("9.5/10"));
+  REQUIRE(report->findings.size() == 1);
+  CHECK_THAT(report->findings[0].text,
+             Contains("node-1 and node-3, rail 1: round trips of 9.5 us where others have 2.1"));
+}
+
 TEST_CASE("Pods that do not run are named with their reason, and are deleted") {
   SimulatedCluster cluster({.count = 2, .image_error = "no such image"});
   const auto report = run_test(cluster, {});

@@ -60,7 +60,8 @@ TEST_CASE("Each pair is measured once, and no end is in two pairs of a round") {
 TEST_CASE("Of vfrail-check's output the rates of each rail are read, and why one is missing") {
   const auto rails = read_measurement(R"({"traffic":{"rails":[
     {"name":"mlx5_0","peer_name":"mlx5_4","rate_gbits":200.0,"alone":{"failed":null,
-     "sent":{"gbits":197.5,"failed":null},"received":{"gbits":3,"failed":null}}},
+     "sent":{"gbits":197.5,"failed":null,"round_trip":{"typical_us":2.14,"p99_us":3.4,"count":1000}},
+     "received":{"gbits":3,"failed":null,"round_trip":{"typical_us":7,"p99_us":null,"count":9}}}},
     {"name":"mlx5_1","peer_name":"mlx5_5","rate_gbits":200.0,"alone":{"failed":"transport retry counter exceeded","at_peer":true}},
     {"name":"mlx5_2","peer_name":"mlx5_6","rate_gbits":200.0,"alone":{"failed":null,
      "sent":{"gbits":0.0,"failed":"completion status 12"},"received":{"gbits":0.0,"failed":null}}}]}})");
@@ -69,11 +70,19 @@ TEST_CASE("Of vfrail-check's output the rates of each rail are read, and why one
   CHECK((*rails)[0].sent == 197.5);
   CHECK((*rails)[0].received == 3);
   CHECK((*rails)[0].peer_rail == "mlx5_4");
+  CHECK((*rails)[0].sent_round_trip->typical_us == 2.14);
+  CHECK((*rails)[0].sent_round_trip->p99_us == 3.4);
+  CHECK((*rails)[0].received_round_trip->typical_us == 7);
+  CHECK(!(*rails)[0].received_round_trip->p99_us);
+  CHECK(!(*rails)[1].sent_round_trip);
   CHECK((*rails)[1].failed == "transport retry counter exceeded");
   CHECK(!(*rails)[1].sent);
   CHECK((*rails)[2].failed == "completion status 12");
-  for (const char* text : {"", "{}", R"({"traffic":{"rails":[]}})", R"({"traffic":{"rails":[7]}})",
-                           R"({"traffic":{"rails":[{"name":"a"}]}})", "vfrail-check: no rail"}) {
+  for (const char* text :
+       {"", "{}", R"({"traffic":{"rails":[]}})", R"({"traffic":{"rails":[7]}})",
+        R"({"traffic":{"rails":[{"name":"a"}]}})",
+        R"({"traffic":{"rails":[{"name":"a","alone":{"sent":{"gbits":1,"round_trip":7}}}]}})",
+        "vfrail-check: no rail"}) {
     INFO(text);
     CHECK(!read_measurement(text));
   }
@@ -113,6 +122,47 @@ TEST_CASE("What is slow everywhere is a note about the rail, and no card is blam
   CHECK(report.findings.size() == 1);
 }
 
+TEST_CASE("An earlier vfrail-check measures no round trips: none are shown, and that is said") {
+  const auto rails = read_measurement(
+      R"({"traffic":{"rails":[{"name":"a","peer_name":"b","rate_gbits":1.0,"alone":{"failed":null,"sent":{"gbits":1.0},"received":{"gbits":1.0}}}]}})");
+  REQUIRE(rails);
+  CHECK(!(*rails)[0].sent_round_trip);
+  FabricReport report = even_report(2, 385);
+  CHECK_THAT(render(report),
+             Contains("round trips: not measured: the image's vfrail-check is an older one") &&
+                 !Contains("round trip in us"));
+  CHECK(to_json(report).find("paths")->as_array()->at(0).find("round_trip_us")->is_null());
+}
+
+TEST_CASE("A card of which most round trips are late is named once, as a note: there is no rated latency") {
+  FabricReport report = even_report(5, 385);
+  for (PairMeasurement& pair : report.pairs) {
+    const double us = pair.from == 2 || pair.to == 2 ? 8.4 : 2.1;
+    pair.rails[0].sent_round_trip = pair.rails[0].received_round_trip = RoundTrip{us, 12};
+  }
+  CHECK_THAT(findings_of(report), Contains("note node-3, rail 1 (mlx5_0/1): round trips of 8.4 us on 8 of 8 "
+                                           "paths where others have 2.1"));
+  CHECK(report.findings.size() == 1);
+  CHECK_THAT(render(report), Contains("rail 1, round trip in us: median/99th percentile; from the row") &&
+                                 Contains("8.4/12"));
+  for (PairMeasurement& pair : report.pairs) {
+    if (pair.from == 2 || pair.to == 2) pair.rails[0].sent = pair.rails[0].received = 47;
+  }
+  CHECK_THAT(findings_of(report), Contains("FAULT node-3, rail 1") && !Contains("round trips"));
+}
+
+TEST_CASE("Round trips that differ by less than a microsecond, or by one more switch, are no finding") {
+  FabricReport report = even_report(4, 385);
+  for (PairMeasurement& pair : report.pairs)
+    pair.rails[0].sent_round_trip = pair.rails[0].received_round_trip = RoundTrip{2.4, {}};
+  report.pairs[1].rails[0].sent_round_trip = RoundTrip{4.1, 6};
+  CHECK(findings_of(report).empty());
+  for (PairMeasurement& pair : report.pairs)
+    pair.rails[0].sent_round_trip = pair.rails[0].received_round_trip = RoundTrip{0.4, {}};
+  report.pairs[1].rails[0].sent_round_trip = RoundTrip{1.3, 6};
+  CHECK(findings_of(report).empty());
+}
+
 TEST_CASE("A rate that is usual for the port is not slow because others are faster") {
   FabricReport report = even_report(4, 385);
   for (PairMeasurement& pair : report.pairs) {
@@ -140,7 +190,9 @@ TEST_CASE("Two ends on one node differ by their pods, and of many ends the slowe
   FabricReport many = even_report(20, 385);
   many.pairs[7].rails[0].sent = 11;
   const std::string text = render(many);
-  CHECK_THAT(text, Contains("the slowest paths") && Contains("11 of 400 Gb/s"));
+  CHECK_THAT(text, Contains("the slowest paths") && Contains("11 of 400 Gb/s") && !Contains("the longest"));
+  many.pairs[7].rails[0].sent_round_trip = RoundTrip{31, 40};
+  CHECK_THAT(render(many), Contains("the longest round trips") && Contains("rail 1: 31/40 us"));
   CHECK(text.find("from the row") == std::string::npos);
 }
 
@@ -151,12 +203,18 @@ TEST_CASE("A rate of some hundredths is not shown as zero") {
 TEST_CASE("The report as JSON has every path with its direction") {
   FabricReport report = even_report(2, 385);
   report.pairs[0].rails[0].received = 100;
+  report.pairs[0].rails[0].received_round_trip = RoundTrip{2.5, 3.5};
   const Json json = to_json(report);
   const auto& paths = *json.find("paths")->as_array();
   REQUIRE(paths.size() == 2);
   CHECK(*paths[0].find("gbits")->as_double() == 385);
   CHECK(*paths[1].find("from")->as_int() == 1);
   CHECK(*paths[1].find("gbits")->as_double() == 100);
+  CHECK(*paths[1].find("round_trip_us")->as_double() == 2.5);
+  CHECK(*paths[1].find("round_trip_p99_us")->as_double() == 3.5);
+  CHECK(paths[0].find("round_trip_us")->is_null());
+  CHECK_THAT(*json.find("how")->find("round_trip_us")->as_text(),
+             Contains("writes of 8 bytes one at a time"));
 }
 
 TEST_CASE("A pod of the test is on its node, listens, and ends by itself") {

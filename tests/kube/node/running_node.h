@@ -14,12 +14,15 @@ namespace vfrail::test {
 
 class RunningNode {
  public:
-  explicit RunningNode(const kube::ClusterAccess& access, std::chrono::milliseconds silence = kForEver)
+  enum class Posting : uint8_t { off, on };  // of Events
+  explicit RunningNode(const kube::ClusterAccess& access, std::chrono::milliseconds silence = kForEver,
+                       Posting posting = Posting::off)
       : options_{"vfrail.io", "node-1", silence, std::chrono::milliseconds(200)} {
     REQUIRE(log_.open_file(dir_.path("log")));
     claims_ = std::make_unique<kube::Claims>(access, options_.driver, options_.node);
     agent_ = std::make_unique<kube::NodeAgent>(access, options_, log_);
-    api_ = std::make_unique<kube::NodeApi>(options_, *agent_, *claims_);
+    if (posting == Posting::on) events_ = std::make_unique<kube::NodeEvents>(access, options_.node, log_);
+    api_ = std::make_unique<kube::NodeApi>(options_, *agent_, *claims_, events_.get());
     auto server = kube::SocketServer::start(
         socket(), [this](const kube::SocketRequest& request) { return api_->answer(request); });
     REQUIRE(server);
@@ -67,6 +70,7 @@ class RunningNode {
   Log log_;
   std::unique_ptr<kube::Claims> claims_;
   std::unique_ptr<kube::NodeAgent> agent_;
+  std::unique_ptr<kube::NodeEvents> events_;
   std::unique_ptr<kube::NodeApi> api_;
   std::unique_ptr<kube::SocketServer> server_;
 };

@@ -23,6 +23,7 @@ struct MadeServer {
   std::map<std::string, Result<std::string>> pages;        // by path; not in it: 503
   bool restarts = false;                                   // a list of pods begins again in its middle
   std::atomic<size_t> readers{0};
+  std::pair<std::string, std::string> after;  // a path, and its page when it has been read once
   std::mutex mutex;
   std::set<std::string> asked;
 
@@ -60,7 +61,9 @@ struct MadeServer {
     asked.insert(path);
     const auto found = pages.find(path);
     if (found == pages.end()) return Error{Errc::peer, 503, "GET " + path + ": 503"};
-    return found->second;
+    Result<std::string> out = found->second;
+    if (path == after.first) found->second = after.second;
+    return out;
   }
 };
 
@@ -122,6 +125,29 @@ TEST_CASE("a node that does not answer, or answers something else, is a gap besi
   CHECK(facts.gaps[1].why.find("its answer is not a page of vfrail: ") == 0);
   CHECK(facts.gaps[2].why.find("its vfrail serves no such page, with metrics.enabled=false in the chart") ==
         0);
+}
+
+TEST_CASE("with traffic each node's counters are read twice, and what it may not read is a gap") {
+  MadeServer server;
+  add_nodes(server, 3);
+  const auto metrics = [](uint64_t bytes) {
+    return "# HELP x\nvfrail_build_info{version=\"1\"} 1\n"
+           "vfrail_device_receive_bytes_total{resource=\"r/x\",device=\"0000:18:00.2\"} " +
+           std::to_string(bytes) +
+           "\nvfrail_devices_without_counters{counters=\"rdma\",reason=\"pod_out_of_reach\"} 1\n";
+  };
+  server.pages.insert_or_assign(page_path("node-0", "metrics"), metrics(1000));
+  server.pages.insert_or_assign(page_path("node-1", "metrics"), std::string("<html>"));
+  server.after = {page_path("node-0", "metrics"), metrics(1'000'000'000)};
+  const ClusterFacts facts = gather(server.open(), {.traffic = std::chrono::milliseconds(1)});
+  CHECK(facts.pages.size() == 3);
+  REQUIRE(facts.traffic.size() == 1);
+  CHECK(facts.traffic[0].node == "node-0");
+  CHECK(facts.traffic[0].rates.at(0)[Count::net_rx_bytes] > 0);
+  REQUIRE(facts.gaps.size() == 3);
+  CHECK(facts.gaps[0].why.find("metrics.podCounters=true") != std::string::npos);
+  CHECK(facts.gaps[1].why == "its traffic: not a page of vfrail's metrics");
+  CHECK(facts.gaps[2].why.find("its traffic: no answer: ") == 0);
 }
 
 TEST_CASE("a vfrail that does not run is not asked") {

@@ -58,6 +58,25 @@ TEST_CASE("devices are a table with their pods and addresses") {
         "not in this view: node-3: no answer: 503\n");
 }
 
+TEST_CASE("with traffic a device has what it receives and sends, in bits; a dash is not counted") {
+  ClusterFacts facts = made_cluster();
+  Rates rates;
+  rates[static_cast<size_t>(Count::rdma_rx_bytes)] = 12.3e9;
+  rates[static_cast<size_t>(Count::net_tx_bytes)] = 0;
+  facts.traffic = {
+      {"node-1", {{.device = {.id = "0000:18:00.2", .names = {}, .pod = {}, .claim = {}}, .rates = rates}}}};
+  ClusterView view = make_cluster_view(facts, {});
+  CHECK(devices_text(view, {.wide = true}).find("RDMA RX") == std::string::npos);
+  view.has_traffic = true;
+  const std::string text = devices_text(view, {.wide = true});
+  CHECK(text.find("PORT    RDMA RX    RDMA TX  NET RX  NET TX  FAULT\n") != std::string::npos);
+  CHECK(text.find("192.168.100.2  -       98.4 Gb/s  -        -       0 b/s   -\n") != std::string::npos);
+  const Json json = devices_json(view);
+  const Json& first = list_at(json, {"devices"}).at(0);
+  CHECK(first.find("per_second")->text() == R"({"rdma_rx_bytes":12300000000,"net_tx_bytes":0})");
+  CHECK(list_at(json, {"devices"}).at(1).find("per_second")->is_null());
+}
+
 TEST_CASE("pods that wait come first, and below the table why") {
   const std::string text = pods_text(whole_view(), {.wide = true});
   CHECK(text.find("\ntrain/worker-3  -") != std::string::npos);

@@ -45,7 +45,7 @@ MetricsInput make_input(size_t count) {
   auto status = std::make_shared<NodeStatus>();
   status->scanned = true;
   status->left_out[LeftOut::Kind::host_use] = 3;
-  status->orphaned = 2;
+  status->orphans = {"0000:00:00.2", "0000:00:00.3"};
   status->resources = {{.pool = *pool, .serving = true, .registered = true, .trouble = {}}};
   out.status = status;
   auto in_use = std::make_shared<DevicesInUse>();
