@@ -75,7 +75,7 @@ bool is_ipoib(const Record& record) { return record.child->kind == name_of(Child
 // wherever it is until its address is recorded (FNV-1a of the attachment's key, 48 bits).
 IfName first_name(const Record& record) {
   uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char c : record.device_key) hash = (hash ^ c) * 0x100000001b3;
+  for (const char c : record.device_key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   std::array<char, 16> out{};
   std::snprintf(out.data(), out.size(), "ib%012" PRIx64, hash & 0xffff'ffff'ffff);
   return *IfName::parse(out.data());
