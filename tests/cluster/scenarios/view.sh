@@ -13,6 +13,8 @@ stop kube-apiserver
 api_server --egress-selector-config-file "$work/egress.yaml"
 . "$here/controller.sh"
 explained_here="^pods/kube-system_vfrail-.* warning devices are unhealthy |$without_server"
+# A pod of vfrail that ends meanwhile.
+explained_here+='|^multus.log: .*GetPod failed|^multus.log: .*error waiting for pod'
 list_never_below $DEVICES
 
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null
