@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <map>
-#include <net/if_arp.h>
+
+#include <linux/if_arp.h>
 
 namespace vfrail::cni {
 
