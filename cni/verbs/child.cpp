@@ -124,19 +124,21 @@ namespace {
 // Bytes 1 to 3 of an IPoIB address are the number of the interface's queue pair (RFC 4391, 9.1.1), which it
 // keeps for as long as it exists, whatever its name, its index and its namespace.
 bool has_its_queue_pair(const Record& record, const Link& link) {
-  if (!record.pod_mac.ipoib()) return link.name == first_name(record);
-  const auto& bytes = record.pod_mac.bytes;
+  MacAddress mac = record.pod_mac;
+  if (!mac.ipoib() && record.in_pod) mac = record.in_pod->mac;  // the record is an older version's
+  if (!mac.ipoib()) return link.name == first_name(record);
+  const auto& bytes = mac.bytes;
   return link.mac.ipoib() && std::equal(bytes.begin() + 1, bytes.begin() + 4, link.mac.bytes.begin() + 1);
 }
 
-// The kernel deletes what stands on another interface with its namespace; IPoIB's it moves to the host, since
-// Linux 5.12 (netns_refund of ipoib_link_ops), a moment later. There it is of no use, and nobody else deletes
-// it.
+// The kernel deletes what stands on another interface with its namespace; IPoIB's it moves to the host a
+// moment later (netns_refund of ipoib_link_ops; seen on Linux 6.12 and 7.3). There it is of no use, and
+// nobody else deletes it. A kernel that deletes it costs the wait.
 Result<> remove_returned_child(const Record& record, World& world) {
   std::optional<Link> link;
   const auto is_there = [&]() -> Result<bool> {
     for (Link& one : TRY(world.host.links(), "find " + record.attachment.ifname + " in the host")) {
-      if (one.lower != record.child->master_index || !is_ipoib_child(one, one.lower)) continue;
+      if (one.kind != record.child->kind || one.lower != record.child->master_index) continue;
       if (has_its_queue_pair(record, one)) link = std::move(one);
     }
     return link.has_value();

@@ -319,7 +319,8 @@ std::vector<Command> commands() {
       view("devices", "The devices of all nodes, with pod, address, state and traffic", show_devices,
            {{{"--traffic"},
              "",
-             "With what each device receives and sends, counted twice, two seconds apart; -o wide has it"}}),
+             "Also show receive and transmit rates, from two samples two seconds apart; included in -o "
+             "wide"}}),
       view("pods", "Pods with devices, and those that wait for one, and why", show_pods),
       view("networks", "Networks with their attachments and the addresses that are left", show_networks),
       view("doctor", "What is wrong on which nodes, by finding", show_findings),

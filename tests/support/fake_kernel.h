@@ -150,7 +150,7 @@ class FakeWorld {
   bool rdma_names_by_netns = false;
   // IPoIB makes its netdev in the namespace of the RDMA device, as since Linux 6.17, and not in the host.
   bool ipoib_beside_rdma = false;
-  // The end of its namespace moves an IPoIB interface of a partition to the host, as since Linux 5.12.
+  // The end of its namespace moves an IPoIB interface of a partition to the host, as on Linux 6.12 and 7.3.
   bool ipoib_children_return = true;
   // Drivers have no file "unbind" (suppress_bind_attrs).
   bool keeps_drivers_bound = false;

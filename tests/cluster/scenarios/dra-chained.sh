@@ -52,7 +52,7 @@ check 'vfrail is restarted' kubectl -n kube-system rollout status daemonset/vfra
 on_node 'service_stop kubelet KILL; service_start kubelet'
 pod_of resourceClaimTemplateName=one-nic later
 works later
-for name in one two named ext; do check "$name has its interface" has 'inet 192\.168\.100\.' in_pod $name ip address show net1; done
+for name in one two named ext; do check "$name still has net1" has 'inet 192\.168\.100\.' in_pod $name ip address show net1; done
 
 section 'pods end'
 kubectl delete pods -l app=test --wait=false > /dev/null

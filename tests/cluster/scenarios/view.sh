@@ -14,7 +14,7 @@ api_server --egress-selector-config-file "$work/egress.yaml"
 . "$here/controller.sh"
 explained_here="^pods/kube-system_vfrail-.* warning devices are unhealthy |$without_server"
 # A pod of vfrail that ends meanwhile.
-explained_here+='|^multus.log: .*GetPod failed|^multus.log: .*error waiting for pod'
+explained_here+='|^multus.log: .*error waiting for pod.*connection refused'
 list_never_below $DEVICES
 
 kubectl apply -f manifests/network-attachment-definition.yaml > /dev/null

@@ -18,6 +18,7 @@ struct IpoibNode : FakeNode {
     world.add_ib_vf(kFirstVf, "ib0", "0000:21:00.0");
     world.add_rdma(kFirstVf, "mlx5_0");
     world.add_netns(kPod);
+    world.add_netns("/run/netns/other");
   }
   // The next interface of the pod has the index of the host's.
   void reach_index_of_master() {
@@ -30,8 +31,8 @@ struct IpoibNode : FakeNode {
       if (index + 1 == world.link("ib0").index) return;
     }
   }
-  Link in_pod() {
-    const auto link = world.open(*world.netns_at(kPod))->find_link("net1");
+  Link in_pod(const std::string& pod = kPod) {
+    const auto link = world.open(*world.netns_at(pod))->find_link("net1");
     REQUIRE(link);
     REQUIRE(*link);
     return **link;
@@ -66,6 +67,10 @@ TEST_CASE("an IPoIB interface that the end of the pod's namespace has moved to t
   REQUIRE(host->add_link(
       {.name = *IfName::parse("net1"), .kind = "ipoib", .lower = node.world.link("ib0").index}));
   const std::string before = node.in_host();
+  node.container = "c2";
+  REQUIRE(node.add(kConfig, "/run/netns/other"));
+  const Link of_other = node.in_pod("/run/netns/other");
+  node.container = "c1";
   REQUIRE(node.add(kConfig));
   SECTION("at once") {
     node.world.end_netns(kPod);
@@ -77,14 +82,37 @@ TEST_CASE("an IPoIB interface that the end of the pod's namespace has moved to t
     node.paths_gone = true;
     node.world.while_waiting = [&] { node.world.end_netns(kPod); };
     REQUIRE(node.del(kConfig));
+    node.world.while_waiting = nullptr;
+    node.paths_gone = false;
   }
   SECTION("on a kernel that deletes it") {
     node.world.ipoib_children_return = false;
     node.world.end_netns(kPod);
     REQUIRE(node.del(kConfig));
   }
-  CHECK(node.no_state());
   CHECK(node.in_host() == before);
+  CHECK(node.in_pod("/run/netns/other") == of_other);
+  node.container = "c2";
+  REQUIRE(node.del(kConfig, "/run/netns/other"));
+  CHECK(node.no_state());
+}
+
+TEST_CASE("of a record without the address, which an older version wrote, what the pod has got says it") {
+  IpoibNode node;
+  const std::string before = node.in_host();
+  REQUIRE(node.add(kConfig));
+  node.process([](World& world) {
+    auto record = world.store.load({"c1", IfName("net1")});
+    REQUIRE(record);
+    REQUIRE(*record);
+    (*record)->pod_mac = {};
+    REQUIRE(world.store.save(**record));
+    return 0;
+  });
+  node.world.end_netns(kPod);
+  REQUIRE(node.del(kConfig));
+  CHECK(node.in_host() == before);
+  CHECK(node.no_state());
 }
 
 }  // namespace vfrail::test

@@ -65,7 +65,7 @@ struct Machine {
 
 }  // namespace
 
-TEST_CASE("a card's Data Direct root is that of the function that has its V3") {
+TEST_CASE("a card's Data Direct root is that of the function whose VPD has the same V3 field") {
   const Machine machine;
   CHECK(machine.root_of("0000:03:00.0") == "pci0009:00");
   CHECK(machine.root_of("0002:03:00.0") == "pci0019:00");
