@@ -91,6 +91,17 @@ works() {
     done
     check "its RDMA devices are active" is $# bash -c 'grep -c PORT_ACTIVE <<< "$1"' - "$(in_pod "$name" ibv_devinfo)"
 }
+# extended: the scheduler makes claims for pods that ask for the resource (DRAExtendedResource, on by default from 1.36 on).
+extended() { [ "$set" != 1.34 ]; }
+# asks NAME NETWORKS COUNT: a pod that asks for so many devices as a pod of the device plugin does, or else by a template of that many.
+asks() {
+    if extended; then
+        pod "$@"
+    else
+        template "nics-$3" "$(nics "$3")"
+        pod_with_claim "$1" "$2" "resourceClaimTemplateName=nics-$3"
+    fi
+}
 # agent_token [POD]: a token of vfrail's service account, for this pod or for none.
 agent_token() {
     local bound=()

@@ -11,6 +11,7 @@ namespace vfrail::kube {
 namespace {
 
 constexpr const char* kShared = "allowMultipleAllocations";
+constexpr const char* kTaints = "taints";
 // While devices are published, whether a device plugin offers them again. Each node of a cluster asks.
 constexpr std::chrono::minutes kPublishedNodeReads{5};
 // A resync for changes that a silent watch has not shown.
@@ -30,12 +31,29 @@ std::set<std::string> names_of_devices(const ObjectWatch::Objects& slices) {
 }
 
 // A slice that is never stored: what comes back shows what this API server knows.
-Json sharing_probe(const PoolName& pool) {
+Json probe(const PoolName& pool) {
+  Json taint = Json::object();
+  taint.set("key", "vfrail.io/probe");
+  taint.set("effect", "NoSchedule");
   Json device = Json::object();
   device.set("name", "probe");
   device.set(kShared, true);
+  device.set(kTaints, Json::Array{std::move(taint)});
   std::vector<SliceChange> changes = decide_slices(pool, Json::Array{std::move(device)}, {}, {});
   return std::move(changes.front().object);
+}
+
+// What the API server would drop from a device says more than the rest of it: without it the device could be
+// allocated to whom it must not. An empty text if it keeps what the device has.
+const char* would_lose(const Json& device, const KeptFields& kept) {
+  if (!kept.sharing && is_true_at(device, {kShared}))
+    return "the device: this API server has no shared devices (DRAConsumableCapacity, on by default from "
+           "Kubernetes 1.36)";
+  if (!kept.taints && !list_at(device, {kTaints}).empty())
+    return "the device: it is unhealthy, and this API server keeps no taints that say so (DRADeviceTaints, "
+           "on "
+           "by default from Kubernetes 1.36)";
+  return "";
 }
 
 }  // namespace
@@ -47,14 +65,14 @@ SlicePublisher::Outcome SlicePublisher::pass(const DeviceOffer& offer, const Obj
                  "this API server serves no resource.k8s.io/v1: Kubernetes 1.34 or later is needed"},
                 true);
   if (view.trouble) {
-    sharing_.reset();  // it may be another API server that answers next
+    kept_.reset();  // it may be another API server that answers next
     return hold(Error(*view.trouble).in("the ResourceSlices of this node cannot be read"), true);
   }
   if (!view.complete) return {false, now + kResync};  // the watch wakes the thread
   if (now < again_at_) return {true, again_at_};
   if (const auto read = read_node(offer, now); !read) return fail(read.error());
-  if (!sharing_) {
-    if (const auto found = find_sharing(); !found) return fail(found.error());
+  if (!kept_) {
+    if (const auto found = find_kept_fields(); !found) return fail(found.error());
   }
   const ObjectWatch::Objects existing = own_slices(writer_.known(view, now), pool_);
   state_.slices = existing.size();
@@ -106,30 +124,23 @@ Result<> SlicePublisher::read_node(const DeviceOffer& offer, Steady::time_point 
   return {};
 }
 
-Result<> SlicePublisher::find_sharing() {
-  const Json answer =
-      TRY(client_.create(kResourceSlices, "", sharing_probe(pool_), ApiClient::Storage::dry_run),
-          "find out whether devices can be shared");
+Result<> SlicePublisher::find_kept_fields() {
+  const Json answer = TRY(client_.create(kResourceSlices, "", probe(pool_), ApiClient::Storage::dry_run),
+                          "find out which fields of devices the API server keeps");
   const Json::Array& devices = list_at(answer, {"spec", "devices"});
-  sharing_ = !devices.empty() && is_true_at(devices.front(), {kShared});
-  state_.sharing = *sharing_;
+  kept_ = KeptFields{.sharing = !devices.empty() && is_true_at(devices.front(), {kShared}),
+                     .taints = !devices.empty() && !list_at(devices.front(), {kTaints}).empty()};
+  state_.sharing = kept_->sharing;
   return {};
 }
 
 AllowedDevices SlicePublisher::allow(const DeviceOffer& offer, const std::set<std::string>& published) {
   CheckedDevices checked = check_devices(offer.devices);
-  if (!*sharing_) {
-    // Where the field is dropped the device would be allocated once, to one pod alone.
-    std::erase_if(checked.devices, [&](const Json& device) {
-      if (!is_true_at(device, {kShared})) return false;
-      checked
-          .left_out
-              ["the device: this API server has no shared devices (DRAConsumableCapacity, on by "
-               "default from Kubernetes 1.36)"]
-          .push_back(text_at(device, {"name"}));
-      return true;
-    });
-  }
+  std::erase_if(checked.devices, [&](const Json& device) {
+    const std::string lost = would_lose(device, *kept_);
+    if (!lost.empty()) checked.left_out[lost].push_back(text_at(device, {"name"}));
+    return !lost.empty();
+  });
   say_left_out(checked.left_out);
   return hold_back(offer, std::move(checked.devices), node_, published);
 }

@@ -27,6 +27,13 @@ struct PublishState {
   size_t devices = 0;    // in the slices, as the API server has them
 };
 
+// Which fields of a device the API server keeps; by the feature gates that are off it drops others, and says
+// nothing.
+struct KeptFields {
+  bool sharing;  // allowMultipleAllocations
+  bool taints;
+};
+
 class SlicePublisher {
  public:
   using Steady = std::chrono::steady_clock;
@@ -47,7 +54,7 @@ class SlicePublisher {
   Outcome fail(const Error& error);
   Outcome hold(const Error& reason, bool decided);
   Result<> read_node(const DeviceOffer& offer, Steady::time_point now);
-  Result<> find_sharing();
+  Result<> find_kept_fields();
   AllowedDevices allow(const DeviceOffer& offer, const std::set<std::string>& published);
   Outcome write(const std::vector<SliceChange>& changes, const AllowedDevices& allowed);
   Outcome settle(const std::optional<Error>& held_back);
@@ -62,7 +69,7 @@ class SlicePublisher {
   NodeFacts node_;
   std::optional<Steady::time_point> node_read_;
   std::vector<std::string> node_read_for_;  // resources
-  std::optional<bool> sharing_;             // no value: not known
+  std::optional<KeptFields> kept_;          // no value: not known
   Backoff backoff_;
   Steady::time_point again_at_{};
   PublishState state_;

@@ -16,7 +16,7 @@ explained_here='^(kubelet|multus)\.log: '
 explained_here+='|/kube/[0-9]+\.log: .* devices are not published |devices are not offered to the scheduler|the status of a claim cannot be written'
 # some NAME: a pod with one device, by its extended resource or by a template, in turn.
 turn=0
-some() { if ((turn++ % 2)); then pod_with_claim "$1" hostdev resourceClaimTemplateName=one-nic; else pod "$1" hostdev 1; fi; }
+some() { if ((turn++ % 2)); then pod_with_claim "$1" hostdev resourceClaimTemplateName=one-nic; else asks "$1" hostdev 1; fi; }
 kubelet_killed() { local seconds; for seconds in "$@"; do sleep "$seconds"; on_node 'service_stop kubelet KILL; service_start kubelet'; done; }
 nothing_is_prepared() {
     check 'no pod is left' eventually is '' kubectl get pods -o name

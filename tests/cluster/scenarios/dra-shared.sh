@@ -40,6 +40,24 @@ RESOURCE=$shared pod before '' 1
 shares before
 check 'vfrail is installed with DRA' with_classes
 check 'the other devices are in slices' eventually is $DEVICES published
+if ! extended; then
+    check 'the shared one stays with the device plugin, as this API server has no shared devices' eventually has 'DRAConsumableCapacity' \
+        kubectl -n kube-system exec daemonset/vfrail -c vfrail -- vfrail inspect
+    kubectl delete pod before --wait=false > /dev/null
+    check 'the pod ends' eventually gone before
+    check 'each unit is there' is 25 of_plugin
+    check 'and in no slice' is '' shared_devices .name
+    RESOURCE=$shared pod after '' 1
+    shares after
+    check 'the device plugin serves it' is '' kubectl get resourceclaims -o name
+    kubectl delete pod after --wait=false > /dev/null
+    check 'it ends' eventually gone after
+    config=examples/configs/igb-lab.json
+    check 'the configuration is as before' installed
+    check 'the node has the Multus that it had' multus_is release
+    on_node "ip link set \$(netdev $device) down"
+    return
+fi
 check 'the shared one stays, as a pod has a share' eventually is 25 of_plugin
 check 'and inspect says so' eventually has 'pods have shares by the device plugin' \
     kubectl -n kube-system exec daemonset/vfrail -c vfrail -- vfrail inspect

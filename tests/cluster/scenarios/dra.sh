@@ -37,8 +37,16 @@ check 'of no other node' refused_with 'may write the ResourceSlices of that node
 check 'of no other driver' refused_with "of the driver $driver only" tried "$of_pod" gpu.test "$NODE"
 check 'and none by a token of no pod' refused_with 'the token is of no pod on a node' tried "$of_no_pod" $driver "$NODE"
 
-section 'a pod as it is'
-pod one hostdev 1
+if extended; then
+    section 'a pod as it is'
+else
+    section 'a pod as it is, to which this Kubernetes gives nothing, and the same by a template'
+    pod asks hostdev 1
+    check 'it waits, and the scheduler says for what' eventually has "FailedScheduling.*Insufficient $RESOURCE" events asks
+    kubectl delete pod asks --wait=false > /dev/null
+    check 'it ends' eventually gone asks
+fi
+asks one hostdev 1
 works one
 check 'by a claim that the scheduler has made' has "^$driver 0000-" results_of one
 check 'it has the variables of a device of the plugin' is "$by_plugin" variables one
@@ -46,7 +54,7 @@ check 'the variable names the device of the claim' is "$(results_of one | sed -E
     bash -c 'sed -n "s/^PCIDEVICE_NVIDIA_COM_HOSTDEV=//p" <<< "$1"' - "$(in_pod one env)"
 [ "$RDMA" = shared ] || check 'it sees no other RDMA device' is 1 in_pod one bash -c 'rdma link | wc -l'
 check 'it sees its own RDMA nodes and no others' each_sees_its_own one
-pod two hostdev,hostdev 2
+asks two hostdev,hostdev 2
 works two net1 net2
 check 'one variable names both devices' is 2 bash -c 'sed -n "s/^PCIDEVICE_NVIDIA_COM_HOSTDEV=//p" <<< "$1" | tr , "\n" | sort -u | wc -l' - "$(in_pod two env)"
 
@@ -100,7 +108,7 @@ on_node 'service_restart kubelet'
 check 'the slices are there again' eventually is $DEVICES in_slices
 check 'the pods run' is 4 how_many_run
 check 'with what they had' eventually is "$before_restarts" had
-pod six hostdev 1
+asks six hostdev 1
 works six
 check 'with a device that no other has' is 7 bash -c 'sort -u <<< "$1" | wc -l' - "$(in_use)"
 check 'each container sees its own RDMA nodes and no others' each_sees_its_own
@@ -110,12 +118,12 @@ kubectl -n kube-system rollout restart daemonset/vfrail > /dev/null
 check 'vfrail is restarted' kubectl -n kube-system rollout status daemonset/vfrail --timeout "${CHECK_DEADLINE}s"
 check 'the pods run' is 5 how_many_run
 check 'with what they had' eventually is "$before_restarts" had
-pod seven hostdev 1
+asks seven hostdev 1
 works seven
 check 'with a device that no other has' is 8 bash -c 'sort -u <<< "$1" | wc -l' - "$(in_use)"
 check 'each container sees its own RDMA nodes and no others' each_sees_its_own
 check 'the slices have every device' eventually is $DEVICES in_slices
-pod eight hostdev 1
+asks eight hostdev 1
 check 'for one more there is no device, and the scheduler says so' eventually has "FailedScheduling.*\(cannot allocate all claims\|Insufficient $RESOURCE\)" events eight
 kubectl delete pod six --wait=false > /dev/null
 works eight
@@ -129,10 +137,36 @@ check 'every device is in the host, as it was before' eventually at_baseline
 check 'and can be had again' eventually is $DEVICES published
 check 'no record and no spec of a claim is left' eventually is '' prepared
 
+section 'an unhealthy device'
+explained_here+='|^pods/kube-system_vfrail-.* warning (devices are unhealthy|not published) '
+jq '.resourceList[0].health = {"carrier": true}' examples/configs/igb-lab.json > "$work/carrier.json"
+config=$work/carrier.json
+check 'the carrier of the PF is watched' dra_installed
+check 'every device can be had' eventually is $DEVICES published
+on_node 'cable pf0 out' > /dev/null
+check 'a claim gets none below a port without a carrier' eventually is $((DEVICES - VFS)) published
+if extended; then
+    check 'they have a taint with the reason' is "$VFS vfrail.io/unhealthy:carrier" \
+        bash -c 'sort <<< "$1" | uniq -c | xargs' - "$(devices '.taints[]? | "\(.key):\(.value)"')"
+else
+    check 'they are in no slice, because this API server keeps no taints' is $((DEVICES - VFS)) in_slices
+    check 'vfrail says so' has 'DRADeviceTaints' kubectl -n kube-system logs daemonset/vfrail -c kube
+fi
+for ((i = 0; i < DEVICES - VFS + 1; i++)); do asks "h$i" hostdev 1; done
+check 'a pod for each healthy device runs' eventually is $((DEVICES - VFS)) how_many_run
+check 'none has an unhealthy one' lacks '0000:21' in_use
+on_node 'cable pf0 in' > /dev/null
+check 'the pod that has waited runs' eventually is $((DEVICES - VFS + 1)) how_many_run
+kubectl delete pods -l app=test --wait=false > /dev/null
+check 'no pod is left' eventually is '' kubectl get pods -o name
+config=examples/configs/igb-lab.json
+check 'the configuration is as before' dra_installed
+check 'every device can be had' eventually is $DEVICES published
+
 section 'an older Multus'
 explained_here+='|^(kubelet|multus)\.log: .*(deviceID|resolve)'
 check 'the node has a Multus that does not resolve claims' multus_is release
-pod one hostdev 1
+asks one hostdev 1
 check 'a pod does not begin, and an event says why' eventually has 'FailedCreatePodSandBox.*Multus' events one
 events one
 check 'with a Multus that does' multus_is claims

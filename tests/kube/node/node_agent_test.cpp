@@ -239,17 +239,48 @@ TEST_CASE("an API server that does not select by driver is asked for the slices 
   CHECK_THAT(text_of_slices(cluster), Contains("\"generation\":1,"));
 }
 
-TEST_CASE("devices that can be shared are not published where the API server drops that") {
-  FakeCluster cluster;
-  add_node(cluster);
-  cluster.change_writes([](Json& object) {
+// As an API server does whose feature gate for `field` of devices is off.
+void drop_of_devices(FakeCluster& cluster, const std::string& field) {
+  cluster.change_writes([field](Json& object) {
     Json::Array devices = list_at(object, {"spec", "devices"});
     for (Json& device : devices)
-      std::erase_if(*device.as_object(),
-                    [](const auto& one) { return one.first == "allowMultipleAllocations"; });
+      std::erase_if(*device.as_object(), [&](const auto& one) { return one.first == field; });
     Json spec = object.find("spec") == nullptr ? Json() : *object.find("spec");
     if (!devices.empty()) object.set("spec", spec.set("devices", devices));
   });
+}
+
+TEST_CASE("an unhealthy device is not published where the API server drops taints") {
+  FakeCluster cluster;
+  add_node(cluster);
+  drop_of_devices(cluster, "taints");
+  Json unhealthy = vf(1);
+  unhealthy.set("taints",
+                parsed(R"([{"key":"vfrail.io/unhealthy","value":"carrier","effect":"NoSchedule"}])"));
+  {
+    const RunningNode node(cluster.access());
+    REQUIRE(node.publishes({vf(1), vf(2)}));
+    CHECK(published(cluster) == 2);
+    REQUIRE(comes_true([&] {
+      node.put({unhealthy, vf(2)});
+      return published(cluster) == 1;
+    }));
+    CHECK(node.logged("DRADeviceTaints") == 1);
+    REQUIRE(comes_true([&] {
+      node.put({vf(1), vf(2)});
+      return published(cluster) == 2;
+    }));
+  }
+  cluster.change_writes({});
+  const RunningNode node(cluster.access());
+  REQUIRE(node.publishes({unhealthy, vf(2)}));
+  CHECK(published(cluster) == 2);
+}
+
+TEST_CASE("devices that can be shared are not published where the API server drops that") {
+  FakeCluster cluster;
+  add_node(cluster);
+  drop_of_devices(cluster, "allowMultipleAllocations");
   Json shared = vf(1);
   shared.set("allowMultipleAllocations", true);
   {
