@@ -1,6 +1,6 @@
 # A HostDeviceNetwork without network-operator: made, changed, put back, moved, refused, left to the operator, deleted.
 #
-# By vfrail-kube controller, in the end two replicas of it; the API server is restarted and away for a minute in each phase.
+# By vfrail-kube controller, in the end two replicas of it; the API server is restarted and away for a minute, or API_AWAY seconds, in each phase.
 . "$here/controller.sh"
 explained_here=$without_server
 network=hostdevice-net
@@ -41,7 +41,7 @@ check 'deleted by hand: it is made again' eventually definition $network
 away 0
 host_device_network $network default "$(range 103)"
 check 'the network is changed' eventually has '"range": "192.168.103.0/24"' definition $network
-away 60
+away "${API_AWAY:-60}"
 host_device_network $network default "$(range 104)"
 check 'the network is changed' eventually has '"range": "192.168.104.0/24"' definition $network
 pod two $network 1
@@ -55,7 +55,7 @@ check 'the reason names line and column' has 'spec.ipam.*line 3, column ' reason
 check 'the network stays as it was' has '"range": "192.168.104.0/24"' definition $network
 check 'an event says why' eventually has 'Warning *InvalidSpec .*line 3' events $network
 away 0
-away 60
+away "${API_AWAY:-60}"
 check 'it is still an error' is error state $network
 host_device_network $network default "$(range 105)"
 check 'corrected: the network is changed' eventually has '"range": "192.168.105.0/24"' definition $network
@@ -72,7 +72,7 @@ check 'a namespace that is missing: not ready' eventually is notReady state $net
 check 'the reason names it' has 'the namespace later .* does not exist' reason $network
 check 'the old network stays' has '"range": "192.168.105.0/24"' definition $network team
 away 0
-away 60
+away "${API_AWAY:-60}"
 kubectl create namespace later > /dev/null
 check 'the namespace is created: the network is in it' eventually has '"range": "192.168.106.0/24"' definition $network later
 check 'the object is ready' eventually is ready state $network
@@ -107,7 +107,7 @@ check 'it has the lease' is second holder
 replica first
 check 'the first waits' eventually has 'another replica acts' tail -n 3 "$logs/first.log"
 away 0
-away 60
+away "${API_AWAY:-60}"
 host_device_network $network default "$(range 101)"
 check 'the network is changed' eventually has '"range": "192.168.101.0/24"' definition $network
 both=$(printf '%s\n' first second) other=$(grep -vx "$(holder)" <<< "$both")
@@ -121,7 +121,7 @@ check 'and changes the network' eventually has '"range": "192.168.102.0/24"' def
 
 section 'deleted'
 check 'the replica is the process that it was' runs "$other"
-away 60
+away "${API_AWAY:-60}"
 kubectl delete hostdevicenetwork $network > /dev/null
 check 'the network is gone with its object' eventually no_definition $network
 check 'a later network is made' all_seen
