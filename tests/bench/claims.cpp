@@ -65,7 +65,9 @@ class Claims final : public ApiAgent {
                    Json::object().set("allocation", allocation).set("reservedFor", Json::Array{pod}));
     }
   }
-  Result<std::optional<Json>> claim(const ClaimName& name) override { return claims_.at(name.uid); }
+  Result<std::optional<Json>> claim(const ClaimName& name) override {
+    return std::optional(claims_.at(name.uid));
+  }
   Result<> set_status(const ClaimName&, const Json&) override { return {}; }
 
  private:
@@ -152,6 +154,7 @@ void measure() {
   const PublishedPool pool(pool_of(folder.path("root")));
   Claims claims(slice_devices(pool, 1));
   Log log;
+  if (!log.open_file("/dev/null")) throw std::runtime_error("cannot open /dev/null");
   DraPublisher::Options options{.kubelet_root = folder.path("kubelet"),
                                 .places = {.sys = SysRoot(folder.path("root")),
                                            .device_info_dir = folder.path("devinfo"),
