@@ -88,7 +88,7 @@ control_plane() {
     api_server || return
     start kube-controller-manager "$bin/kube-controller-manager" --kubeconfig "$KUBECONFIG" --leader-elect=false \
         --bind-address 127.0.0.1 --secure-port $((API + 1)) --service-account-private-key-file "$pki/sa.key" \
-        --root-ca-file "$pki/ca.crt" --node-monitor-grace-period 10m
+        --root-ca-file "$pki/ca.crt" --node-monitor-grace-period "${NODE_GRACE:-10m}"
     start kube-scheduler "$bin/kube-scheduler" --kubeconfig "$KUBECONFIG" --leader-elect=false \
         --bind-address 127.0.0.1 --secure-port $((API + 2))
     eventually kubectl get serviceaccount -n kube-system default

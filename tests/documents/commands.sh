@@ -123,7 +123,7 @@ script() {
         [[ $word != *.sh || $word == my_* ]] || there "$top/$word"
     done
 }
-for one in tests/{setup,style,run} tests/lab/{setup,build,run} tests/fuzz/run tests/cluster/run tests/nccl/run tests/bench/{cni,plugin} examples/demo/run; do
+for one in tests/{setup,style,run} tests/lab/{setup,build,run} tests/fuzz/run tests/cluster/{run,many_nodes} tests/nccl/run tests/bench/{cni,plugin} examples/demo/run; do
     eval "function $one { script $one \"\$@\"; }; function ./$one { script $one \"\$@\"; }"
 done
 function build/fuzz/bin/fuzz_stdin { there "$top/tests/fuzz/stdin_fuzz.cpp"; }

@@ -8,8 +8,6 @@ namespace vfrail::kube {
 
 namespace {
 
-// A port that flaps must not become a storm of writes: 5,000 nodes have one API server.
-constexpr std::chrono::seconds kPace{1};
 // After a restore of etcd versions begin again at a lower number, and a slice would be known for ever.
 constexpr std::chrono::seconds kLongestUnseen{60};
 
@@ -41,15 +39,15 @@ ObjectWatch::Objects SliceWriter::known(const ObjectWatch::View& view, Steady::t
 }
 
 SliceWriter::Steady::time_point SliceWriter::due(const std::vector<SliceChange>& changes) const {
-  const auto replaced = std::count_if(changes.begin(), changes.end(), [](const SliceChange& change) {
-    return change.kind == SliceChange::Kind::replace;
-  });
-  const auto pace = kPace * std::max<int64_t>(replaced, 1);
+  const auto replaced =
+      static_cast<size_t>(std::count_if(changes.begin(), changes.end(), [](const SliceChange& change) {
+        return change.kind == SliceChange::Kind::replace;
+      }));
   Steady::time_point out{};
   for (const SliceChange& change : changes) {
-    const auto tried = tried_.find(change.index);
-    if (change.kind != SliceChange::Kind::remove && tried != tried_.end())
-      out = std::max(out, tried->second + pace);
+    if (change.kind == SliceChange::Kind::create) out = std::max(out, pace_.create_due(change.index));
+    if (change.kind == SliceChange::Kind::replace)
+      out = std::max(out, pace_.replace_due(change.index, replaced));
   }
   return out;
 }
@@ -69,7 +67,10 @@ Result<> SliceWriter::write(const SliceChange& change) {
     written_.erase(change.slice);
     return {};
   }
-  tried_[change.index] = Steady::now();
+  if (change.kind == SliceChange::Kind::create)
+    pace_.created(change.index, Steady::now());
+  else
+    pace_.replaced(change.index, Steady::now());
   Json stored = TRY(change.kind == SliceChange::Kind::create
                         ? client_.create(kResourceSlices, "", change.object)
                         : client_.replace(kResourceSlices, change.slice, change.object));

@@ -1,8 +1,9 @@
-// SliceWriter: carries out changes of ResourceSlices, and knows them until the watch shows them. Replaces one
-// slice a second in the long run. Decides nothing. Belongs to one thread.
+// SliceWriter: carries out changes of ResourceSlices, and knows them until the watch shows them. Replaces a
+// slice as often as SlicePace allows. Decides nothing. Belongs to one thread.
 #pragma once
 
 #include "plugin/kube/client/api_client.h"
+#include "plugin/kube/node/slice_pace.h"
 #include "plugin/kube/node/slices.h"
 
 #include <chrono>
@@ -45,7 +46,7 @@ class SliceWriter {
   size_t count_ = 0;
   std::map<ObjectName, Written> written_;  // and not seen yet
   std::set<std::string> removed_;          // uids, likewise
-  std::map<size_t, Steady::time_point> tried_;
+  SlicePace pace_;
 };
 
 }  // namespace vfrail::kube
