@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxWords = 32;
 constexpr size_t kShortestWord = 3;
-constexpr size_t kWordsForHalf = 3;
+constexpr size_t kWordsForMost = 3;
 // Among what an entry is called, or in its texts.
 constexpr size_t kInTitle = 3;
 constexpr size_t kInText = 1;
@@ -67,17 +67,19 @@ std::vector<std::string> search_words(const std::string& lower) {
   return out;
 }
 
-// 0: too few of the words are in it.
+// 0: too few of the words are in it, or none in what it is called.
 size_t score_of(const Entry& entry, const std::vector<std::string>& words, const std::string& phrase,
                 size_t wanted) {
   size_t found = 0, out = 0;
+  bool titled = wanted == words.size();
   for (const std::string& word : words) {
     const bool in_title = entry.title.find(word) != std::string::npos;
     const bool in_text = entry.text.find(word) != std::string::npos;
     found += in_title || in_text ? 1 : 0;
+    titled = titled || in_title;
     out += in_title ? kInTitle : in_text ? kInText : 0;
   }
-  if (found < wanted) return 0;
+  if (found < wanted || !titled) return 0;
   return out + (entry.title.find(phrase) != std::string::npos ? kWholeInTitle : 0);
 }
 
@@ -138,9 +140,13 @@ std::vector<Explained> search_explained(std::string_view text) {
     const std::string lower = in_lower_case(text);
     const std::string phrase = lower.substr(0, lower.find_last_not_of(" \r\n") + 1);
     const auto words = search_words(lower);
-    if (words.empty()) return out;
+    // Of a log of several lines all that counts is the messages in it.
+    if (words.empty() || phrase.find('\n') != phrase.npos) return out;
     out = best_of(words, phrase, words.size());
-    if (out.empty() && words.size() >= kWordsForHalf) out = best_of(words, phrase, words.size() / 2 + 1);
+    if (out.empty() && words.size() >= kWordsForMost) {
+      out = best_of(words, phrase, words.size() / 2 + 1);
+      for (Explained& one : out) one.guessed = true;
+    }
   }
   if (out.size() > kMaxAnswers) out.resize(kMaxAnswers);
   return out;
