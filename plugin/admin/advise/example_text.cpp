@@ -20,10 +20,15 @@ void say_doubts(const ExampleParts& parts, std::string& out) {
             out);
   const size_t taken =
       parts.is_bundle() ? node.rails : static_cast<size_t>(parts.needs.units) * parts.resources.size();
-  if (!shared && node.working < std::min(taken, node.rails))
-    comment("Only " + std::to_string(node.working) + " of " + counted(node.rails, "card") +
-                (node.working == 1 ? " works" : " work") +
-                " now, so this pod stays Pending here: vfrail inspect --unhealthy says why.",
+  if (!shared && node.healthy < std::min(taken, node.rails))
+    comment("Only " + std::to_string(node.healthy) + " of " + counted(node.rails, "card") +
+                (node.healthy == 1 ? " is" : " are") +
+                " healthy now, so this pod stays Pending here: vfrail inspect --unhealthy says why.",
+            out);
+  if (!shared && node.dark > 0)
+    comment(std::to_string(node.dark) + " of " + counted(node.rails, "card") +
+                (node.dark == 1 ? " has" : " have") +
+                " no link now, and a pod may get it all the same: vfrail plan says which.",
             out);
   if (!node.others.empty())
     comment("The resource also has " + first_few(node.others) + " (" + node.why_others + "): " +

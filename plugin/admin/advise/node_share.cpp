@@ -56,12 +56,16 @@ std::map<PciAddress, std::string> worse_ports(const Inventory& node, const Hardw
   return out;
 }
 
-// `ports`: whether one of its devices is healthy.
-void count_ports(const std::map<PciAddress, bool>& ports, const std::map<PciAddress, std::string>& worse,
+struct PortState {
+  bool healthy = false;  // a device of it
+  bool dark = false;
+};
+
+void count_ports(const std::map<PciAddress, PortState>& ports, const std::map<PciAddress, std::string>& worse,
                  NodeShare& out) {
   const bool all_are =
       std::all_of(ports.begin(), ports.end(), [&](const auto& port) { return worse.contains(port.first); });
-  for (const auto& [address, works] : ports) {
+  for (const auto& [address, state] : ports) {
     const auto at = worse.find(address);
     if (!all_are && at != worse.end()) {
       out.others.push_back(address.text());
@@ -69,7 +73,8 @@ void count_ports(const std::map<PciAddress, bool>& ports, const std::map<PciAddr
       continue;
     }
     ++out.rails;
-    out.working += works ? 1 : 0;
+    out.healthy += state.healthy ? 1 : 0;
+    out.dark += state.healthy && state.dark ? 1 : 0;
   }
 }
 
@@ -84,7 +89,7 @@ uint32_t NodeShare::cards_of(uint32_t pod_gpus) const {
 NodeShare share_of(const Config& config, const std::vector<const ResourceConfig*>& resources,
                    const Inventory* node, const HardwareById& hardware) {
   NodeShare out;
-  std::map<PciAddress, bool> ports;
+  std::map<PciAddress, PortState> ports;
   std::set<std::optional<bool>> answers;
   if (node != nullptr) {
     for (const Pool& pool : match(config, *node).pools) {
@@ -93,8 +98,9 @@ NodeShare share_of(const Config& config, const std::vector<const ResourceConfig*
       });
       for (const PoolDevice& device : pool.devices) {
         if (!asked) break;
-        bool& works = ports[port_of(device.facts)];
-        works = works || device.fault.empty();
+        PortState& state = ports[port_of(device.facts)];
+        state.healthy = state.healthy || device.fault.empty();
+        state.dark = state.dark || has_no_link(device.facts);
         add_device(device, answers, out);
       }
     }

@@ -15,7 +15,8 @@ namespace vfrail::plugin {
 
 struct NodeShare {
   size_t rails = 0;    // ports that the devices are of; 0: the node has none, and nothing is known
-  size_t working = 0;  // of these, with a device that is healthy
+  size_t healthy = 0;  // of these, with a device that is healthy
+  size_t dark = 0;     // of these, without a link, and healthy all the same
   size_t gpus = 0;
   // Ports of the resource that are not among them: slower than the others, or farther from the GPUs.
   std::vector<std::string> others;

@@ -153,12 +153,11 @@ Result<std::string> explain_id(const ExplainIdOptions& options, size_t width) {
   if (options.json) return as_json(found).pretty() + "\n";
   std::string out;
   if (!found.empty() && found.front().guessed)
-    out =
-        wrapped(
-            "That message is not known. Most of its words are in what follows, which may be about something "
-            "else:",
-            width, 0) +
-        "\n";
+    out = wrapped(
+              "That message is not known. Words of it are in what follows, which may be about something "
+              "else:",
+              width, 0) +
+          "\n";
   for (const Explained& one : found) out += (out.empty() ? "" : "\n") + wrapped_lines(text_of(one), width);
   return out;
 }

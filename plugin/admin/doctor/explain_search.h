@@ -18,7 +18,7 @@ struct Explained {
   std::string_view message = {};  // of the symptom: that which the text has, else the first
   const CheckRow* check = nullptr;
   const ErrorRow* error = nullptr;
-  // Most words of the text are in it, and no more is known: it may be about something else.
+  // Words of the text are in it, and no more is known: it may be about something else.
   bool guessed = false;
 };
 

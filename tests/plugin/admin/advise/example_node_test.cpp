@@ -69,8 +69,8 @@ TEST_CASE("a pod that no node like this can run is printed, and it is said that 
   // One of two ports is down.
   const char* const pf =
       R"({"resourceList":[{"resourcePrefix":"rdma","resourceName":"pf","selectors":{"devices":["101b"],"isRdma":true}}]})";
-  has(example_on("a100_bond", pf, {.resource = "rdma/pf", .gpus = 2}), "Only 1 of 2 cards works now");
-  CHECK(example_on("a100_bond", pf, {.resource = "rdma/pf", .gpus = 1}).find("works now") ==
+  has(example_on("a100_bond", pf, {.resource = "rdma/pf", .gpus = 2}), "Only 1 of 2 cards is healthy now");
+  CHECK(example_on("a100_bond", pf, {.resource = "rdma/pf", .gpus = 1}).find("healthy now") ==
         std::string::npos);
 }
 
