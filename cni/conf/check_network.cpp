@@ -124,8 +124,8 @@ Result<NetworkReport> check_networks(std::string_view text, const std::set<std::
   auto json = Json::parse_object(text, kMaxNetworksBytes);
   if (!json)
     return std::move(json.error())
-        .in("it must be JSON (kubectl get network-attachment-definitions --all-namespaces -o json; of a YAML "
-            "file: kubectl create --dry-run=client -o json -f FILE)");
+        .in("it must be JSON (kubectl get network-attachment-definitions --all-namespaces -o json); a YAML "
+            "file is checked by vfrail check-config FILE");
   Report report(types);
   const Json* items = json->find("items");
   if (items != nullptr && items->as_array() != nullptr) {

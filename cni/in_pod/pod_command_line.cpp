@@ -33,7 +33,9 @@ struct PodCheckOptions {
 
   // What was asked for is shown, also if it is ok: the rates of a test, the answer about a log.
   CheckLayout layout() const {
-    return {.all = all || traffic || !nccl_log.empty(), .width = find_terminal().width};
+    return {.all = all || traffic,
+            .asked = nccl_log.empty() ? "" : kNcclLogCheck,
+            .width = find_terminal().width};
   }
 };
 

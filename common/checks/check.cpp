@@ -80,8 +80,8 @@ std::string render_checks(const std::vector<CheckReport>& reports, const CheckLa
   for (const Finding finding : {Finding::fault, Finding::advice, Finding::note, Finding::unknown,
                                 Finding::good, Finding::not_applicable}) {
     const bool is_folded = finding == Finding::good || finding == Finding::not_applicable;
-    if (is_folded && !layout.all) continue;
     for (const CheckReport& report : reports) {
+      if (is_folded && !layout.all && report.id != layout.asked) continue;
       for (const CheckResult& result : report.results) {
         if (result.finding == finding) out += render_result(report, result, layout.width);
       }

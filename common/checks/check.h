@@ -72,8 +72,9 @@ std::optional<Finding> parse_fail_on(std::string_view word);
 bool reaches(const std::vector<CheckReport>& reports, Finding finding);
 
 struct CheckLayout {
-  bool all = false;  // those too that are ok or not applicable
-  size_t width = 0;  // columns; 0: lines end where they end
+  bool all = false;             // those too that are ok or not applicable
+  std::string_view asked = {};  // the id of a check whose answer was asked for: shown also if it is ok
+  size_t width = 0;             // columns; 0: lines end where they end
 };
 // A line for each result, the worst first, its remedy below it, and how many there are of each kind.
 std::string render_checks(const std::vector<CheckReport>& reports, const CheckLayout& layout);

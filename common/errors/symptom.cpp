@@ -8,8 +8,9 @@ namespace {
 
 constexpr Symptom kSymptoms[] = {
     {SymptomId::gpu_memory_unusable,
-     "NCCL",
-     {"ibv_reg_mr*Bad address", "Got completion*status=4 ", "IBV_WC_LOC_PROT_ERR", "local protection error"},
+     "NCCL, UCX",
+     {"ibv_reg_mr*Bad address", "Got completion*status=4 ", "IBV_WC_LOC_PROT_ERR", "local protection error",
+      "Local protection on "},
      "The RDMA device cannot use the GPU's memory (GPUDirect): nvidia_peermem is of another driver than the "
      "one that runs, or a PCIe switch (ACS) or the IOMMU redirects what the card sends to the GPU.",
      "`NCCL_NET_GDR_LEVEL=LOC` for one run shows whether it is that. `vfrail doctor` on the node names what "
@@ -38,9 +39,10 @@ constexpr Symptom kSymptoms[] = {
      "ADDRESS` in the other test each rail, and name what refuses.",
      "VF-P08 VF-P09 VF-P16 VF-P24 VF-N17"},
     {SymptomId::not_connected,
-     "perftest, NCCL",
+     "perftest, NCCL, UCX, librdmacm",
      {"Failed to modify QP*to RTR", "Call to ibv_modify_qp failed",
-      "Unable to Connect the HCA's through the link"},
+      "Unable to Connect the HCA's through the link", "Found Incompatibility issue with GID types",
+      "ibv_create_ah(*failed", "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_ROUTE_ERROR"},
      "The queue pair cannot be connected: the GID entry that is used is empty or of another kind than the "
      "peer's (No data available, Invalid argument), or the kernel has no route or neighbour for the peer's "
      "GID (Connection timed out, Network is unreachable).",
@@ -48,10 +50,11 @@ constexpr Symptom kSymptoms[] = {
      "`vfrail-check` shows the entries, and the routes of the rails.",
      "VF-P08 VF-P09 VF-P16"},
     {SymptomId::port_down,
-     "perftest, ibstat, ibv_devinfo",
+     "perftest, ibstat, ibv_devinfo, NCCL",
      {"Port number * state is Down", "Couldn't set the link layer", "State: Down", "Physical state: Disabled",
-      "Physical state: Polling", "PORT_DOWN (1)"},
-     "The port of that device is down. Disabled: it is switched off on its node, mostly because its "
+      "Physical state: Polling", "PORT_DOWN (1)", "async event*port error"},
+     "The port of that device is down, or went down while the job ran. Disabled: it is switched off on its "
+     "node, mostly because its "
      "interface is down. Polling: nothing answers at the other end of the cable.",
      "Name a device whose port is ACTIVE (perftest: `-d`). Disabled: `ip link set NAME up` on the node. "
      "Polling: the cable and the switch's port.",
@@ -59,7 +62,8 @@ constexpr Symptom kSymptoms[] = {
     {SymptomId::no_device,
      "perftest, NCCL, UCX, ibv_devinfo",
      {"Unable to find the Infiniband/RoCE device", "IB device * not found", "NET/IB : No device found",
-      "Did not detect devices", "No IB devices found", "network device '*' is not available"},
+      "Did not detect devices", "No IB devices found", "Failed to get IB devices list",
+      "network device '*' is not available"},
      "The container has no RDMA device that its programs can use: the resource is not in the limits of this "
      "container, the device that is named belongs to others, its port is down, or the image has no driver "
      "for libibverbs.",
@@ -74,15 +78,24 @@ constexpr Symptom kSymptoms[] = {
      "Install libibverbs1 and ibverbs-providers (Debian, Ubuntu) or rdma-core in the image.",
      "VF-P05"},
     {SymptomId::node_denied,
-     "libibverbs, perftest",
+     "libibverbs, perftest, NCCL",
      {"uverbs*Permission denied", "uverbs*Operation not permitted", "Couldn't get context for the device",
-      "Failed to open device"},
+      "Failed to open device", "NET/IB : Unable to open device"},
      "The device's node below /dev/infiniband cannot be opened: the device belongs to others, and the "
      "container sees its name alone, or the node is that of a device which has another number now.",
      "Request the resource in this container. After a move that renumbered nodes, CDI gives the right ones: "
      "delete the pod.",
      "VF-P02 VF-P04 VF-RDMA-NODES-CHANGED",
      true},
+    {SymptomId::node_gone,
+     "containerd, CRI-O",
+     {"/dev/infiniband/uverbs*no such file or directory",
+      "adding custom device*/dev/infiniband/*no such file or directory"},
+     "A device node that kubelet has for the container is not on the node any more: its RDMA device has got "
+     "another number since Allocate, by a move into a pod and back, or its driver was loaded anew.",
+     "Delete the pod: kubelet allocates once for each pod. With CDI (`--use-cdi=auto` where the runtime has "
+     "it) vfrail-cni corrects the nodes of pods that start later.",
+     "VF-RDMA-NODES-CHANGED VF-N34"},
     {SymptomId::no_cm_node,
      "librdmacm, perftest -R, rping",
      {"rdma_create_event_channel*failed", "rdma_create_event_channel: No such", "infiniband/rdma_cm*No such",
@@ -92,19 +105,21 @@ constexpr Symptom kSymptoms[] = {
      "`modprobe rdma_ucm` on the node before vfrail starts; or run perftest without `-R`.",
      "VF-P14 VF-N01"},
     {SymptomId::wrong_network,
-     "NCCL",
-     {"Failed to initialize any NET plugin", "Error: network * not found"},
-     "NCCL_NET names a network that this process does not have: of IB, it finds no device.",
+     "NCCL, UCX",
+     {"Failed to initialize any NET plugin", "Error: network * not found", "no active messages transport to"},
+     "NCCL_NET names a network that this process does not have: of IB, it finds no device. Of UCX, UCX_TLS "
+     "and UCX_NET_DEVICES leave no transport that reaches the peer.",
      "`vfrail-check` in the container says why no device is found. Without NCCL_NET, NCCL uses TCP instead "
-     "of ending.",
+     "of ending; without UCX_TLS and UCX_NET_DEVICES, UCX chooses itself.",
      "VF-P02 VF-P05 VF-P09"},
     {SymptomId::no_bootstrap,
-     "NCCL",
-     {"no socket interface found", "socketStartConnect: Connect to", "Call to connect*failed",
-      "Call to bind failed"},
-     "NCCL's first connections, over TCP, do not come about: NCCL_SOCKET_IFNAME names an interface that the "
-     "pod does not have, the first interface that NCCL takes is a rail that leads elsewhere, or a "
-     "NetworkPolicy is in the way.",
+     "NCCL, perftest",
+     {"no socket interface found", "NET/Socket : no interface found", "socketStartConnect: Connect to",
+      "socketPollConnect: Connect to", "Net : Connect to*failed", "Call to connect*failed",
+      "Call to bind failed", "Couldn't connect to "},
+     "The first connections, over TCP, do not come about: the peer does not listen yet or has ended, "
+     "NCCL_SOCKET_IFNAME names an interface that the pod does not have, the first interface that NCCL takes "
+     "is a rail that leads to another network, or a NetworkPolicy is in the way.",
      "`NCCL_SOCKET_IFNAME==eth0`, the pod's default network. VF-P09 says which interface NCCL takes here, "
      "and why.",
      "VF-P09 VF-P17"},
@@ -146,6 +161,16 @@ constexpr Symptom kSymptoms[] = {
      "`kubectl get node NODE -o jsonpath='{.status.allocatable}'` shows what each has; `vfrail inspect` says "
      "which devices are in pods, which are unhealthy, and why the others are in no resource.",
      "VF-NOT-ADVERTISED VF-PORT-DOWN VF-NOT-SELECTED"},
+    {SymptomId::topology_refused,
+     "kubelet",
+     {"TopologyAffinityError", "Resources cannot be allocated with Topology locality"},
+     "Kubelet's Topology Manager refuses: by its policy (restricted, single-numa-node) CPUs, GPUs and "
+     "devices "
+     "of the pod have to be of one NUMA node, and no NUMA node has them all free. A pod with all rails of a "
+     "node spans its NUMA nodes.",
+     "`excludeTopology: true` of the resource leaves its devices out of that; or the policy best-effort; or "
+     "fewer devices and CPUs for the pod. `vfrail inspect` shows the NUMA node of each device.",
+     "VF-N29 VF-N22"},
     {SymptomId::not_admitted,
      "kubelet",
      {"UnexpectedAdmissionError", "Allocate failed due to*which is unexpected", "no healthy devices present",
@@ -177,6 +202,23 @@ constexpr Symptom kSymptoms[] = {
      "The pod's annotation names a network that its namespace does not have.",
      "Create the NetworkAttachmentDefinition in the pod's namespace, or name it as NAMESPACE/NAME.",
      "VF-N31"},
+    {SymptomId::no_resource_named,
+     "sriov-cni",
+     {"VF pci addr is required"},
+     "The CNI plugin got no device: the network has no annotation k8s.v1.cni.cncf.io/resourceName, the "
+     "container does not request that resource, or the pod names more networks of it than it requests units.",
+     "Name the resource in the network's annotation, and request as many units as the pod has networks of "
+     "it: "
+     "`vfrail example` prints both.",
+     "VF-NO-DEVICE-NAMED"},
+    {SymptomId::addresses_used_up,
+     "whereabouts, host-local",
+     {"Could not allocate IP in range", "waiting to become leader", "no IP addresses available in range set"},
+     "The IPAM plugin has no address for the pod: the range is full, also of pods that ended without a DEL; "
+     "or, while it waits to become leader, many pods start at once or the API server is slow.",
+     "`kubectl get ippools.whereabouts.cni.cncf.io -A -o yaml` shows who has each address, and whereabouts' "
+     "reconciler frees those of pods that are gone; or a larger range. Waiting: kubelet tries again.",
+     "VF-IPAM-FAILED VF-N32"},
     {SymptomId::attach_failed,
      "Multus, kubelet",
      {"error adding container to network", "error adding pod*to CNI network", "FailedCreatePodSandBox"},
@@ -200,7 +242,8 @@ constexpr Symptom kSymptoms[] = {
     {SymptomId::peer_ended,
      "NCCL, perftest",
      {"Connection closed by remote peer", "Couldn't read remote address",
-      "Failed to exchange data between server and clients", "Unable to read to socket/rdma_cm"},
+      "Failed to exchange data between server and clients", "Unable to read to socket/rdma_cm",
+      "ncclRemoteError"},
      "The process at the other end has failed first, and its own messages have the cause: often that it may "
      "not register memory (Couldn't allocate MR).",
      "Read the other side's log from its first error on, and run `vfrail-check` in that pod.",

@@ -90,6 +90,20 @@ std::string refused_call(const Probes& probes) {
   return {};
 }
 
+// What was tried, and how far: without a device nothing was registered.
+std::string what_works(const CheckedPod& pod, const LockFacts& facts) {
+  const bool tried = pod.probes && pod.probes->lock.bytes > 0;
+  std::string out = tried ? size_text(pod.probes->lock.bytes) + " can be locked"
+                          : "this process may lock " +
+                                (facts.effective ? "what it wants (IPC_LOCK)" : limit_text(*facts.own)) +
+                                "; it was not tried";
+  std::vector<std::string> devices;
+  for (const VerbsProbe& probe : pod.probes ? pod.probes->verbs : std::vector<VerbsProbe>()) {
+    if (probe.failed.empty()) devices.push_back(probe.device);
+  }
+  return out + (devices.empty() ? "" : ", and registered with " + first_few(devices));
+}
+
 Result<CheckResults> check_memlock(const CheckedPod& pod) {
   const LockFacts facts = TRY(read_lock_facts(pod.sys));
   if (!facts.own) return CheckResults{{Finding::unknown, pod.sys.path("proc/self/limits") + " is not there"}};
@@ -116,7 +130,7 @@ Result<CheckResults> check_memlock(const CheckedPod& pod) {
                          "this process " + limit + ", and PID 1 " + limit_text(*facts.first) +
                              ": the container's command has the smaller limit",
                          lock_remedy(facts)}};
-  return CheckResults();
+  return CheckResults{{Finding::good, what_works(pod, facts)}};
 }
 
 Result<CheckResults> check_rights(const CheckedPod& pod) {
@@ -178,7 +192,7 @@ Result<CheckResults> check_memory(const CheckedPod& pod) {
 
 const PodChecks& memory_checks() {
   static const PodChecks kChecks = {
-      {"VF-P10", "memlock", "64 MiB can be locked and registered", check_memlock},
+      {"VF-P10", "memlock", "64 MiB can be locked, and registered with each device", check_memlock},
       {"VF-P11", "rights", "programs get the rights of their files", check_rights},
       {"VF-P12", "shared-memory", "/dev/shm has 1 GiB", check_shared_memory, lacks_gpus},
       {"VF-P13", "memory", "the memory limit has 8 GiB for each GPU", check_memory, lacks_gpus},

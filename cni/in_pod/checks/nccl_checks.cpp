@@ -150,8 +150,10 @@ Result<CheckResults> check_nccl(const CheckedPod& pod) {
   if (!settings.doubt().empty())
     out.push_back(
         {Finding::note, settings.doubt(), "one file for both: /etc/nccl.conf, or set NCCL_CONF_FILE"});
+  if (pod.own_rails().empty()) return out;
   if (out.empty() && chosen.empty())
-    return CheckResults{{Finding::unknown, "no port is ACTIVE and usable, so NCCL uses TCP"}};
+    return CheckResults{{Finding::fault, "no port is ACTIVE and usable, so NCCL uses TCP",
+                         "VF-P06 and VF-P02 say what is the matter with each"}};
   if (out.empty()) out.push_back({Finding::good, choice_text(pod, settings, chosen)});
   return out;
 }
@@ -231,7 +233,8 @@ Result<CheckResults> check_nccl_log(const CheckedPod& pod) {
 
 const PodChecks& nccl_log_checks() {
   static const PodChecks kChecks = {
-      {"VF-P23", "nccl-log", "by its log NCCL has taken RDMA, with all rails and GPUDirect", check_nccl_log},
+      {kNcclLogCheck, "nccl-log", "by its log NCCL has taken RDMA, with all rails and GPUDirect",
+       check_nccl_log},
   };
   return kChecks;
 }

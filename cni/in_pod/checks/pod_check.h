@@ -43,7 +43,8 @@ const PodChecks& device_checks();  // what the pod was given: the file, device n
 const PodChecks& rail_checks();    // ports, interfaces, GIDs, MTU
 const PodChecks& gpu_checks();     // how far GPUs and rails are apart
 const PodChecks& nccl_checks();
-const PodChecks& nccl_log_checks();  // of CheckedPod::nccl_log alone
+const PodChecks& nccl_log_checks();  // of CheckedPod::nccl_log alone: kNcclLogCheck
+inline constexpr const char* kNcclLogCheck = "VF-P23";
 const PodChecks& memory_checks();    // limits of memory, rights
 const PodChecks& routing_checks();   // routes and rules of several rails
 const PodChecks& traffic_checks();   // of CheckedPod::traffic alone

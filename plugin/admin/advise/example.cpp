@@ -134,13 +134,14 @@ Result<> check_claim(const ExampleParts& parts) {
 
 bool needs_network(const ResourceConfig& resource) { return !shares(resource); }
 
-Result<std::string> make_example(const Config& config, const ExampleRequest& request, const Inventory* node) {
+Result<std::string> make_example(const Config& config, const ExampleRequest& request, const Inventory* node,
+                                 const HardwareById& hardware) {
   const JobKind& kind = *TRY(find_kind(request.kind));
   auto resources = TRY(find_resources(config, request.resource));
   ExampleParts parts{request, kind, std::move(resources), {}, {}};
   TRY(check_networks(parts));
   TRY(check_claim(parts));
-  parts.node = share_of(config, parts.resources, node);
+  parts.node = share_of(config, parts.resources, node, hardware);
   PodNeeds& needs = parts.needs;
   needs.limit_lifted = parts.first().memlock.has_value();
   needs.gpus = parts.kind.needs_gpu ? std::max<uint32_t>(request.gpus, 1) : request.gpus;

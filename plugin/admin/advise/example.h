@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/result.h"
+#include "plugin/admin/report/hardware.h"
 #include "plugin/device/config/config.h"
 #include "plugin/device/inventory/inventory.h"
 
@@ -24,9 +25,9 @@ struct ExampleRequest {
 bool needs_network(const ResourceConfig& resource);
 
 // `node`: one that the pod can run on, by which it gets the devices that belong to its GPUs; null, or without
-// a device of the resource: not known.
+// a device of the resource: not known. `hardware` is the node's.
 // Errors: the configuration has no such resource; the request contradicts it.
 Result<std::string> make_example(const Config& config, const ExampleRequest& request,
-                                 const Inventory* node = nullptr);
+                                 const Inventory* node = nullptr, const HardwareById& hardware = {});
 
 }  // namespace vfrail::plugin

@@ -1,6 +1,7 @@
 #include "plugin/admin/advise/example_command.h"
 
 #include "plugin/admin/console/exit.h"
+#include "plugin/admin/report/hardware.h"
 #include "plugin/admin/report/scan_root.h"
 #include "plugin/device/config/formats/file.h"
 
@@ -11,7 +12,8 @@ int example(const ExampleOptions& options) {
   if (!config) return fail(kWrongConfig, config.error());
   const auto node = scan_root(options.root);
   if (!node) return fail(kFailed, node.error());
-  const auto text = make_example(*config, options.request, &*node);
+  const auto hardware = read_hardware(SysRoot(options.root), {}, *node);
+  const auto text = make_example(*config, options.request, &*node, hardware);
   return text ? answer(*text) : fail(kWrongConfig, text.error());
 }
 

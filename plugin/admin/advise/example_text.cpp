@@ -10,6 +10,34 @@ namespace {
 
 void comment(const std::string& text, std::string& out) { out += "# " + text + "\n"; }
 
+// Why a pod does not start on this node, or gets other cards than those of its GPUs.
+void say_doubts(const ExampleParts& parts, std::string& out) {
+  const NodeShare& node = parts.node;
+  const bool shared = shares(parts.first());
+  if (node.gpus > 0 && parts.needs.gpus > node.gpus)
+    comment("The node has " + counted(node.gpus, "GPU") + ": a pod with " + counted(parts.needs.gpus, "GPU") +
+                " stays Pending where all nodes are as this one.",
+            out);
+  const size_t taken =
+      parts.is_bundle() ? node.rails : static_cast<size_t>(parts.needs.units) * parts.resources.size();
+  if (!shared && node.healthy < std::min(taken, node.rails))
+    comment("Only " + std::to_string(node.healthy) + " of " + counted(node.rails, "card") +
+                (node.healthy == 1 ? " is" : " are") +
+                " healthy now, so this pod stays Pending here: vfrail inspect --unhealthy says why.",
+            out);
+  if (!shared && node.dark > 0)
+    comment(std::to_string(node.dark) + " of " + counted(node.rails, "card") +
+                (node.dark == 1 ? " has" : " have") +
+                " no link now, and a pod may get it all the same: vfrail plan says which.",
+            out);
+  if (!node.others.empty())
+    comment("The resource also has " + first_few(node.others) + " (" + node.why_others + "): " +
+                (shared || parts.is_bundle() ? "a unit has them as well"
+                                             : "a pod may get one of them in place of a card of its GPUs") +
+                ". vfrail plan prints selectors without them.",
+            out);
+}
+
 // The devices of the pod's GPUs, or why they are not known.
 void say_share(const ExampleParts& parts, std::string& out) {
   const uint32_t gpus = parts.needs.gpus;
@@ -32,6 +60,10 @@ void say_share(const ExampleParts& parts, std::string& out) {
     comment(node_has + "; a unit has a device of each card" +
                 (gpus < node.gpus ? ", also for a pod with fewer GPUs." : "."),
             out);
+    return;
+  }
+  if (gpus > node.gpus) {
+    comment(node_has + ".", out);
     return;
   }
   comment(node_has + (has == wanted ? ": " : ", so that ") + std::to_string(wanted) +
@@ -84,6 +116,12 @@ void say_networks(const ExampleParts& parts, std::string& out) {
     else if (placeholders)
       comment(
           "The range " + placeholder_range(0) + " is a placeholder: put in one that is free on that fabric.",
+          out);
+    if (placeholders && !several && parts.needs.units > 1 && !parts.request.claim &&
+        parts.node.takes_hosts_address.value_or(false))
+      comment(
+          "All devices of the pod get addresses of that range. Where each rail has a subnet of its own, a "
+          "bundle or a resource per rail (vfrail plan) gives each its range.",
           out);
   } else if (parts.needs.host_network) {
     comment("RoCE and iWARP take their addresses from an interface that stays in the host: hostNetwork.",
@@ -175,6 +213,7 @@ std::string example_text(const ExampleParts& parts) {
               ", made by vfrail example.",
           out);
   say_share(parts, out);
+  say_doubts(parts, out);
   if (parts.request.claim) say_claim(parts, out);
   say_networks(parts, out);
   comment("Least of the image: libibverbs1 and ibverbs-providers (Debian's names); perftest for ib_write_bw.",

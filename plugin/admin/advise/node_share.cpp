@@ -1,10 +1,12 @@
 #include "plugin/admin/advise/node_share.h"
 
+#include "plugin/admin/plan/rails.h"
 #include "plugin/device/inventory/passed_through.h"
 #include "plugin/device/match/pools.h"
 #include "plugin/device/prefer/distance.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace vfrail::plugin {
@@ -43,6 +45,39 @@ void add_device(const PoolDevice& device, std::set<std::optional<bool>>& answers
     out.rdma = device.facts.rdma.front().name.text();
 }
 
+// Ports that a pod better has not, where the node has others, with the reason.
+std::map<PciAddress, std::string> worse_ports(const Inventory& node, const HardwareById& hardware) {
+  std::map<PciAddress, std::string> out;
+  for (const RailGroup& group : group_rails(node, hardware)) {
+    for (const Rail& rail : group.rails) {
+      if (!group.other.empty()) out.emplace(rail.address, group.other);
+    }
+  }
+  return out;
+}
+
+struct PortState {
+  bool healthy = false;  // a device of it
+  bool dark = false;
+};
+
+void count_ports(const std::map<PciAddress, PortState>& ports, const std::map<PciAddress, std::string>& worse,
+                 NodeShare& out) {
+  const bool all_are =
+      std::all_of(ports.begin(), ports.end(), [&](const auto& port) { return worse.contains(port.first); });
+  for (const auto& [address, state] : ports) {
+    const auto at = worse.find(address);
+    if (!all_are && at != worse.end()) {
+      out.others.push_back(address.text());
+      out.why_others = at->second;
+      continue;
+    }
+    ++out.rails;
+    out.healthy += state.healthy ? 1 : 0;
+    out.dark += state.healthy && state.dark ? 1 : 0;
+  }
+}
+
 }  // namespace
 
 uint32_t NodeShare::cards_of(uint32_t pod_gpus) const {
@@ -52,9 +87,9 @@ uint32_t NodeShare::cards_of(uint32_t pod_gpus) const {
 }
 
 NodeShare share_of(const Config& config, const std::vector<const ResourceConfig*>& resources,
-                   const Inventory* node) {
+                   const Inventory* node, const HardwareById& hardware) {
   NodeShare out;
-  std::set<PciAddress> ports;
+  std::map<PciAddress, PortState> ports;
   std::set<std::optional<bool>> answers;
   if (node != nullptr) {
     for (const Pool& pool : match(config, *node).pools) {
@@ -63,11 +98,13 @@ NodeShare share_of(const Config& config, const std::vector<const ResourceConfig*
       });
       for (const PoolDevice& device : pool.devices) {
         if (!asked) break;
-        ports.insert(port_of(device.facts));
+        PortState& state = ports[port_of(device.facts)];
+        state.healthy = state.healthy || device.fault.empty();
+        state.dark = state.dark || has_no_link(device.facts);
         add_device(device, answers, out);
       }
     }
-    out.rails = ports.size();
+    count_ports(ports, worse_ports(*node, hardware), out);
     out.gpus = ports.empty() ? 0 : node->gpus.size();
   }
   out.takes_hosts_address = by_selectors(resources);

@@ -119,6 +119,7 @@ Json as_json(const std::vector<Explained>& found) {
   }
   return Json::object()
       .set("schema_version", kSchemaVersion)
+      .set("guessed", !found.empty() && found.front().guessed)
       .set("symptoms", std::move(symptoms))
       .set("errors", std::move(rows));
 }
@@ -151,6 +152,12 @@ Result<std::string> explain_id(const ExplainIdOptions& options, size_t width) {
   }
   if (options.json) return as_json(found).pretty() + "\n";
   std::string out;
+  if (!found.empty() && found.front().guessed)
+    out = wrapped(
+              "That message is not known. Words of it are in what follows, which may be about something "
+              "else:",
+              width, 0) +
+          "\n";
   for (const Explained& one : found) out += (out.empty() ? "" : "\n") + wrapped_lines(text_of(one), width);
   return out;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxWords = 32;
 constexpr size_t kShortestWord = 3;
-constexpr size_t kWordsForHalf = 3;
+constexpr size_t kWordsForMost = 3;
 // Among what an entry is called, or in its texts.
 constexpr size_t kInTitle = 3;
 constexpr size_t kInText = 1;
@@ -67,30 +67,43 @@ std::vector<std::string> search_words(const std::string& lower) {
   return out;
 }
 
-// 0: too few of the words are in it.
-size_t score_of(const Entry& entry, const std::vector<std::string>& words, const std::string& phrase,
-                size_t wanted) {
-  size_t found = 0, out = 0;
+struct Scored {
+  size_t score = 0;  // 0: too few of the words are in it, or none in what it is called
+  Explained what;
+};
+
+// Whether a line of what it is called has all words: one message, and not words of several.
+bool has_in_one_line(const Entry& entry, const std::vector<std::string>& words) {
+  for (const std::string& line : split(entry.title, "\n")) {
+    if (std::all_of(words.begin(), words.end(),
+                    [&](const std::string& word) { return line.find(word) != line.npos; }))
+      return true;
+  }
+  return false;
+}
+
+Scored score(const Entry& entry, const std::vector<std::string>& words, const std::string& phrase,
+             size_t wanted) {
+  size_t found = 0, in_titles = 0, out = 0;
   for (const std::string& word : words) {
     const bool in_title = entry.title.find(word) != std::string::npos;
     const bool in_text = entry.text.find(word) != std::string::npos;
     found += in_title || in_text ? 1 : 0;
+    in_titles += in_title ? 1 : 0;
     out += in_title ? kInTitle : in_text ? kInText : 0;
   }
-  if (found < wanted) return 0;
-  return out + (entry.title.find(phrase) != std::string::npos ? kWholeInTitle : 0);
+  if (found < wanted || (in_titles == 0 && wanted < words.size())) return {};
+  Explained what = entry.what;
+  what.guessed = words.size() > 1 && !has_in_one_line(entry, words);
+  if (!what.guessed && words.size() > 1) out += kWholeInTitle;
+  return {out + (entry.title.find(phrase) != std::string::npos ? kWholeInTitle : 0), what};
 }
 
 std::vector<Explained> best_of(const std::vector<std::string>& words, const std::string& phrase,
                                size_t wanted) {
-  struct Scored {
-    size_t score;
-    Explained what;
-  };
   std::vector<Scored> scored;
   for (const Entry& entry : all_entries()) {
-    if (const size_t score = score_of(entry, words, phrase, wanted); score > 0)
-      scored.push_back({score, entry.what});
+    if (const Scored one = score(entry, words, phrase, wanted); one.score > 0) scored.push_back(one);
   }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const Scored& a, const Scored& b) { return a.score > b.score; });
@@ -138,9 +151,10 @@ std::vector<Explained> search_explained(std::string_view text) {
     const std::string lower = in_lower_case(text);
     const std::string phrase = lower.substr(0, lower.find_last_not_of(" \r\n") + 1);
     const auto words = search_words(lower);
-    if (words.empty()) return out;
+    // Of a log of several lines all that counts is the messages in it.
+    if (words.empty() || phrase.find('\n') != phrase.npos) return out;
     out = best_of(words, phrase, words.size());
-    if (out.empty() && words.size() >= kWordsForHalf) out = best_of(words, phrase, words.size() / 2 + 1);
+    if (out.empty() && words.size() >= kWordsForMost) out = best_of(words, phrase, words.size() / 2 + 1);
   }
   if (out.size() > kMaxAnswers) out.resize(kMaxAnswers);
   return out;

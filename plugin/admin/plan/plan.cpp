@@ -8,6 +8,7 @@
 #include "plugin/device/config/formats/parse_config.h"
 #include "plugin/device/match/health.h"
 #include "plugin/device/match/units.h"
+#include "plugin/device/prefer/distance.h"
 
 #include <algorithm>
 
@@ -91,7 +92,13 @@ void add_left_out(const PlanFacts& facts, Plan& out) {
 
 void add_faulty(Plan& out) {
   for (const FabricPlan& fabric : out.fabrics) {
-    for (const PoolDevice* device : fabric.way(fabric.recommended).devices()) {
+    const Way& way = fabric.way(fabric.recommended);
+    for (const PoolDevice* device : way.devices()) {
+      if (way.dark.contains(port_of(device->facts)) && device->fault.empty())
+        out.not_offered.push_back({shown_device(device->facts),
+                                   "its port has no link; a pod gets it all the same, unless health of the "
+                                   "resource has \"carrier\": true",
+                                   id_of(FaultCode::no_carrier)});
       if (device->fault.empty()) continue;
       out.not_offered.push_back({shown_device(device->facts),
                                  device->fault.text + "; it is in the pool, and counts when that has ended",

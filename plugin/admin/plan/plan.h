@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,11 @@ struct Way {
   std::string resource;     // "rdma/ib_200g_shared"; of per_rail a pattern; empty: none
   Json config;              // the configuration of serve for this way alone; null: none
   std::vector<Pool> pools;  // of that configuration on this node
-  size_t pods_now = 0;      // units that are healthy
-  std::string pods;         // in words
+  size_t pods_now = 0;      // units that are healthy, and have a link
+  // Ports without a link, of devices that are healthy to kubelet: by default `health` does not ask for
+  // carrier.
+  std::set<PciAddress> dark;
+  std::string pods;  // in words
   std::string isolation;
   std::string address;
   std::string gpu_direct;

@@ -166,6 +166,18 @@ std::vector<RailGroup> group_rails(const Inventory& inventory, const HardwareByI
   return out;
 }
 
+bool is_down(const DeviceFacts& function) {
+  const auto down = [](const RdmaPort& port) { return !port.state.empty() && port.state != "ACTIVE"; };
+  if (function.pf) return std::any_of(function.port.rdma.begin(), function.port.rdma.end(), down);
+  return std::any_of(function.rdma.begin(), function.rdma.end(), [&](const RdmaFacts& rdma) {
+    return std::any_of(rdma.ports.begin(), rdma.ports.end(), down);
+  });
+}
+
+bool has_no_link(const DeviceFacts& function) {
+  return function.link_type == "ether" && function.port.up && is_down(function);
+}
+
 std::string speed_text(const std::optional<uint32_t>& mbps) {
   if (!mbps) return "";
   return *mbps < 1000 ? std::to_string(*mbps) + " Mb/s" : std::to_string(*mbps / 1000) + " Gb/s";

@@ -39,6 +39,12 @@ struct RailGroup {
 // Those for pods first.
 std::vector<RailGroup> group_rails(const Inventory& inventory, const HardwareById& hardware);
 
+// Whether one of its own ports, or of a VF one of its PF's, is known not to be ACTIVE.
+bool is_down(const DeviceFacts& function);
+// So, on Ethernet, and its interface is up: a pod cannot bring it up, and by default `health` does not ask
+// for it. One whose interface is down a pod brings up.
+bool has_no_link(const DeviceFacts& function);
+
 // "200 Gb/s"; empty: not known.
 std::string speed_text(const std::optional<uint32_t>& mbps);
 // By its own port, and of a VF by its PF's; no value while the link is down, when a port states another.

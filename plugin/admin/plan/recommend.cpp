@@ -63,12 +63,15 @@ void say_later(const PlanFacts& facts, FabricPlan& plan) {
 }
 
 void choose_shared(FabricPlan& plan) {
-  const size_t rails = plan.group.rails.size();
-  choose_way(
-      plan, WayKind::shared,
-      "nothing has to be changed on the node, and InfiniBand needs no interface in the pod" +
-          (rails > 1 ? "; a unit has each of the " + std::to_string(rails) + " cards" : std::string()) +
-          say_speed(plan));
+  const auto& rails = plan.group.rails;
+  std::string why = "nothing has to be changed on the node, and InfiniBand needs no interface in the pod";
+  if (rails.size() > 1) {
+    const auto down =
+        std::count_if(rails.begin(), rails.end(), [](const Rail& rail) { return is_down(rail.any()); });
+    why += "; a unit has each of the " + std::to_string(rails.size()) + " cards";
+    if (down > 0) why += ", of which " + std::to_string(down) + (down == 1 ? " is down" : " are down");
+  }
+  choose_way(plan, WayKind::shared, why + say_speed(plan));
 }
 
 void choose_own_device(const PlanFacts& facts, FabricPlan& plan) {

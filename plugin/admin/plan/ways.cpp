@@ -4,6 +4,7 @@
 #include "plugin/admin/plan/steps.h"
 #include "plugin/admin/plan/way_config.h"
 #include "plugin/device/match/units.h"
+#include "plugin/device/prefer/distance.h"
 
 #include <algorithm>
 
@@ -64,12 +65,24 @@ std::string gpu_direct_of(const PlanFacts& facts, WayKind kind) {
   return result->finding == Finding::good ? "yes" : "no";
 }
 
+// Healthy to kubelet, and of no use to a pod.
+bool is_dark(const PoolDevice& device) { return device.fault.empty() && has_no_link(device.facts); }
+
 std::string names_of_faulty(const Way& way) {
   std::vector<std::string> out;
   for (const PoolDevice* device : way.devices()) {
-    if (!device->fault.empty()) out.push_back(device->id());
+    if (!device->fault.empty() || is_dark(*device)) out.push_back(device->id());
   }
   return first_few(out);
+}
+
+// Cards of a unit that has one of each, or of the node, that carry something.
+size_t working_cards(const Way& way) {
+  std::set<PciAddress> out;
+  for (const PoolDevice* device : way.devices()) {
+    if (device->fault.empty() && !is_dark(*device)) out.insert(port_of(device->facts));
+  }
+  return out.size();
 }
 
 uint32_t possible_vfs(const RailGroup& group) {
@@ -95,6 +108,9 @@ std::string say_pods(const RailGroup& group, const Way& way) {
     const std::string most = "up to rdmaHcaMax (" + std::to_string(kPodsOfNode) + ")";
     return way.pods_now > 0 ? most : "0; " + most + " when a port of " + names_of_faulty(way) + " is up";
   }
+  if (way.kind == WayKind::bundle && way.pods_now > 0 && !way.dark.empty())
+    return std::to_string(way.pods_now) + ", with " + std::to_string(group.rails.size() - way.dark.size()) +
+           " of " + counted(group.rails.size(), "card") + " until " + names_of_faulty(way) + " works";
   size_t all = 0;
   for (const Pool& pool : way.pools) all += make_units(pool).size();
   std::string out = std::to_string(way.pods_now);
@@ -109,6 +125,11 @@ Way make_way(const PlanFacts& facts, const RailGroup& group, WayKind kind) {
   out.resource = resource_of(facts, group, kind);
   if (!out.config.is_null()) out.pools = pools_of(out.config, facts.inventory);
   for (const Pool& pool : out.pools) out.pods_now += count_healthy(make_units(pool));
+  for (const PoolDevice* device : out.devices()) {
+    if (!is_dark(*device)) continue;
+    out.dark.insert(port_of(device->facts));
+    if (kind != WayKind::bundle && kind != WayKind::shared) --out.pods_now;
+  }
   out.pods = say_pods(group, out);
   out.isolation = isolation_of(facts, kind);
   out.address = address_of(group, kind);
@@ -120,7 +141,7 @@ Way make_way(const PlanFacts& facts, const RailGroup& group, WayKind kind) {
 // The cards of a pod by a way of which a pod has as many units as its GPUs need.
 GpuShare share_by_units(const Way& way, size_t rails, size_t pod_gpus, size_t gpus) {
   GpuShare out{.gpus = pod_gpus};
-  if (way.pods_now == 0) return out;
+  if (way.pods_now == 0 || rails == 0) return out;
   out.cards = std::min(std::max<size_t>((pod_gpus * rails + gpus - 1) / gpus, 1), rails);
   out.pods = std::min(gpus / pod_gpus, way.pods_now / out.cards);
   return out;
@@ -130,13 +151,16 @@ GpuShare share_by_units(const Way& way, size_t rails, size_t pod_gpus, size_t gp
 
 std::vector<GpuShare> shares_of(const FabricPlan& fabric, const Way& way, size_t gpus) {
   std::vector<GpuShare> out;
-  const size_t rails = fabric.group.rails.size();
+  const size_t rails = fabric.group.rails.size() - way.dark.size();
+  const auto& all_rails = fabric.group.rails;
+  const auto up = static_cast<size_t>(std::count_if(all_rails.begin(), all_rails.end(),
+                                                    [](const Rail& rail) { return !is_down(rail.any()); }));
   for (size_t n = 1; n <= gpus; n = n < gpus && n * 2 > gpus ? gpus : n * 2) {
     GpuShare share = share_by_units(way, std::min(rails, way.pods_now), n, gpus);
     if (way.kind == WayKind::bundle && way.pods_now > 0)
       share = {n, rails, std::min(gpus / n, way.pods_now), false};
-    const bool all = way.kind == WayKind::host_network || (way.kind == WayKind::shared && way.pods_now > 0);
-    if (all || way.kind == WayKind::shared) share = {n, all ? rails : 0, all ? gpus / n : 0, true};
+    if (way.kind == WayKind::shared) share = {n, working_cards(way), way.pods_now > 0 ? gpus / n : 0, true};
+    if (way.kind == WayKind::host_network) share = {n, up, gpus / n, true};
     if (way.kind == WayKind::tcp) share = {n, 0, gpus / n, false};
     out.push_back(share);
   }

@@ -134,7 +134,8 @@ std::string describe_resource(const ResourceConfig& resource) {
     out += line("memlock", resource.memlock->empty() ? "the container's memory limit" : *resource.memlock);
   for (const std::string& node : resource.extra_nodes) out += line("adds", node);
   if (resource.mount_check) out += line("adds", kCheckMount);
-  if (!shares(resource)) out += line("host use", in_words(resource.host_use));
+  if (!shares(resource) || resource.host_use != HostUse::allow)
+    out += line("host use", in_words(resource.host_use));
   if (resource.exclude_topology) out += line("topology", "NUMA nodes are not reported");
   if (resource.additional_info) out += describe_additional_info(*resource.additional_info);
   out += line("socket", socket_name(resource));

@@ -1,4 +1,5 @@
 #include "common/escape.h"
+#include "common/text.h"
 #include "plugin/admin/console/table.h"
 #include "plugin/admin/report/report.h"
 #include "plugin/admin/top/top.h"
@@ -63,7 +64,8 @@ std::string render_rates(const std::vector<DeviceRates>& rates, const Terminal& 
     if (!claims) row.erase(row.begin() + kClaimColumn);
   }
   std::vector<std::string> hidden;
-  return draw(columns, rows, {.width = terminal.width}, hidden);
+  const std::string table = draw(columns, rows, {.width = terminal.width}, hidden);
+  return table + (hidden.empty() ? "" : "hidden, the terminal is too narrow: " + joined(hidden) + "\n");
 }
 
 std::string render_summary(const Summary& summary) {

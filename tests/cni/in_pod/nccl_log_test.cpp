@@ -176,3 +176,13 @@ TEST_CASE("a log is read from its file, long lines are cut, and a file that is n
       test::run_in_shell("vfrail-check --root " + tree.root() + " --nccl-log " + path + " | grep -A1 VF-P23");
   CHECK(contains(outcome.output, "line 7, \"Using network Socket\": NCCL uses TCP"));
 }
+
+TEST_CASE("an answer about a log is shown also if it is good, and other checks that are good are not") {
+  PodTree tree;
+  const std::string path = tree.root() + "/nccl.log";
+  std::ofstream(path) << kGood;
+  const auto outcome = test::run_in_shell("vfrail-check --root " + tree.root() + " --nccl-log " + path);
+  CHECK(contains(outcome.output, "ok      VF-P23 nccl-log"));
+  CHECK_FALSE(contains(outcome.output, "VF-P12"));
+  CHECK(contains(outcome.output, "; --all shows each"));
+}

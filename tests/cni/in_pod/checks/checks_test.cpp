@@ -377,8 +377,8 @@ TEST_CASE("in a container without RDMA and GPU nothing about them is ok") {
   std::map<std::string, std::string> found;
   for (const CheckReport& report : check_pod(pod))
     found[report.id] = std::string(word_of(report.results[0].finding)) + ": " + report.results[0].text;
-  for (const char* id : {"VF-P04", "VF-P05", "VF-P06", "VF-P07", "VF-P13", "VF-P14", "VF-P18", "VF-P19",
-                         "VF-P20", "VF-P21", "VF-P22"}) {
+  for (const char* id : {"VF-P04", "VF-P05", "VF-P06", "VF-P07", "VF-P09", "VF-P13", "VF-P14", "VF-P18",
+                         "VF-P19", "VF-P20", "VF-P21", "VF-P22"}) {
     CAPTURE(id, found[id]);
     CHECK(found[id].starts_with("not-applicable: no"));
   }
@@ -418,6 +418,25 @@ CheckResult result_of(const std::string& id, const CheckedPod& pod) {
 }
 
 }  // namespace
+
+TEST_CASE("what was tried of memory is said, and no more: without a device nothing was registered") {
+  const PodTree tree;
+  CheckedPod pod = tree.read();
+  CHECK(result_of("VF-P10", pod).text.ends_with("; it was not tried"));
+  pod.probes = Probes{{kProbedBytes, 0}, {}, {}};
+  CHECK(result_of("VF-P10", pod).text == "64 MiB can be locked");
+  pod.probes = Probes{{kProbedBytes, 0}, {}, {{"mlx5_2", "", 0, 4096}}};
+  CHECK(result_of("VF-P10", pod).text == "64 MiB can be locked, and registered with mlx5_2");
+}
+
+TEST_CASE("a pod whose ports are all down has TCP, which is a fault and not unknown") {
+  PodTree tree;
+  for (const char* rail : {"0000:17:00.1/infiniband/mlx5_2", "0000:17:01.1/infiniband/mlx5_6"})
+    tree.add("sys/devices/pci0000:16/0000:16:01.0/" + std::string(rail) + "/ports/1/state = 1: DOWN");
+  const CheckResult result = result_of("VF-P09", tree.read());
+  CHECK(result.finding == Finding::fault);
+  CHECK(result.text == "no port is ACTIVE and usable, so NCCL uses TCP");
+}
 
 TEST_CASE("nodes of devices that were not allocated need not be open to the pod") {
   PodTree tree;

@@ -20,8 +20,9 @@ const char* const kWhole =
 std::string example_on(const char* tree, const std::string& config_text, const ExampleRequest& request) {
   const auto config = parse_config(config_text, {.file = "config.json"});
   REQUIRE(config);
-  const Inventory inventory = Tree(tree).scan();
-  const auto text = make_example(*config, request, &inventory);
+  const Tree node(tree);
+  const Inventory inventory = node.scan();
+  const auto text = make_example(*config, request, &inventory, read_hardware(node.sys(), {}, inventory));
   if (!text) FAIL(text.error().text);
   return *text;
 }
@@ -42,6 +43,41 @@ TEST_CASE("a pod with G GPUs has the cards that belong to them, each with its ne
   const std::string two = example_on("h100_roce", kWhole, {.resource = "rdma/pf", .gpus = 2});
   has(two, "rdma/pf: 2");
   has(two, "The node has 8 cards of it for 8 GPUs: 2 belong to 2 GPUs");
+}
+
+TEST_CASE("cards that are slower or farther from the GPUs than others belong to no GPU, and are named") {
+  const char* const mixed =
+      R"({"resourceList":[{"resourcePrefix":"rdma","resourceName":"pf","selectors":{"devices":["1021","a2dc"],"isRdma":true}}]})";
+  const std::string one = example_on("h100_roce", mixed, {.resource = "rdma/pf", .gpus = 1});
+  has(one, "rdma/pf: 1\n");
+  has(one, "The node has 8 cards of it for 8 GPUs: 1 belongs to 1 GPU");
+  has(one, "The resource also has 0000:aa:00.0 0000:aa:00.1 (NODE to the nearest GPU");
+  has(one, "a pod may get one of them in place of a card of its GPUs");
+  has(example_on("h100_roce", mixed, {.resource = "rdma/pf", .gpus = 8}), "rdma/pf: 8\n");
+  CHECK(example_on("h100_roce", kWhole, {.resource = "rdma/pf", .gpus = 8}).find("also has") ==
+        std::string::npos);
+  // Where there are no others they are the cards.
+  const char* const storage =
+      R"({"resourceList":[{"resourceName":"s","selectors":{"devices":["a2dc"],"isRdma":true}}]})";
+  has(example_on("h100_roce", storage, {.resource = "intel.com/s", .gpus = 8}), "The node has 2 cards of it");
+}
+
+TEST_CASE("a pod that no node like this can run is printed, and it is said that it stays Pending") {
+  const std::string many = example_on("h100_roce", kWhole, {.resource = "rdma/pf", .gpus = 16});
+  has(many, "The node has 8 GPUs: a pod with 16 GPUs stays Pending");
+  CHECK(many.find("belong to 16 GPUs") == std::string::npos);
+  // One of two ports is down.
+  const char* const pf =
+      R"({"resourceList":[{"resourcePrefix":"rdma","resourceName":"pf","selectors":{"devices":["101b"],"isRdma":true}}]})";
+  has(example_on("a100_bond", pf, {.resource = "rdma/pf", .gpus = 2}), "Only 1 of 2 cards is healthy now");
+  CHECK(example_on("a100_bond", pf, {.resource = "rdma/pf", .gpus = 1}).find("healthy now") ==
+        std::string::npos);
+}
+
+TEST_CASE("several devices of one resource have one range, and the example says what gives each its own") {
+  const char* const words = "Where each rail has a subnet of its own, a bundle or a resource per rail";
+  has(example_on("h100_roce", kWhole, {.resource = "rdma/pf", .gpus = 8}), words);
+  CHECK(example_on("h100_roce", kWhole, {.resource = "rdma/pf", .gpus = 1}).find(words) == std::string::npos);
 }
 
 TEST_CASE("networks that the user names decide, and it is said that the GPUs have more cards") {

@@ -159,12 +159,29 @@ TEST_CASE("words are searched in all that explain knows, best first, and five an
   CHECK(titles("device").size() == 5);
   CHECK(titles("ipam timeout").front() == "VF-IPAM-TIMEOUT");
   CHECK(titles("hugepages").front() == "VF-N41");
-  // With three words and more half of them are enough.
+  // With three words and more most of them are enough.
   CHECK(titles("quorum sensing hugepages huge pages").front() == "VF-N41");
   CHECK(titles("quorum sensing").empty());
   CHECK(titles("").empty());
   CHECK(titles("1 22 333 .").empty());
   CHECK(titles(std::string(5'000'000, 'x')).empty());
+}
+
+TEST_CASE("an answer to a message that is not known says that it may be about something else") {
+  const Run guess = explained("quorum sensing hugepages huge pages");
+  CHECK(guess.code == 0);
+  CHECK(guess.out.starts_with("That message is not known."));
+  const Run json = explained("quorum sensing hugepages huge pages", true);
+  CHECK(test::schema_violation(schema(), json.out) == "");
+  CHECK_THAT(json.out, Contains("\"guessed\": true"));
+  // All words, but of several messages.
+  CHECK(explained(" Unable to create QP.").out.starts_with("That message is not known."));
+  for (const char* known : {"memlock", "hugepages", "ipam timeout", "Couldn't allocate MR", "VF-P10"}) {
+    CHECK_THAT(explained(known).out, !Contains("not known"));
+    CHECK_THAT(explained(known, true).out, Contains("\"guessed\": false"));
+  }
+  // The words of a log make no answer.
+  CHECK(explained("epoch 1 loss 2.31\nsaving hugepages of the huge pages\nepoch 2").code == 1);
 }
 
 TEST_CASE("a text of which nothing is known is an error that says what can be searched") {

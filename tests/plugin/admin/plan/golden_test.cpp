@@ -45,7 +45,7 @@ std::string example_of(const Planned& planned, const FabricPlan& fabric, const s
                                  {.resource = fabric.way(fabric.recommended).resource,
                                   .kind = kind,
                                   .gpus = static_cast<uint32_t>(planned.facts.inventory.gpus.size())},
-                                 &planned.facts.inventory);
+                                 &planned.facts.inventory, planned.facts.hardware);
   if (!text) FAIL(text.error().text);
   return *text;
 }

@@ -4,6 +4,7 @@
 
 #include "plugin/admin/plan/cluster.h"
 #include "plugin/admin/plan/plan_command.h"
+#include "plugin/admin/plan/ways.h"
 #include "plugin/admin/report/node_report.h"
 #include "tests/plugin/admin/plan/planned.h"
 #include "tests/plugin/admin/report/run.h"
@@ -49,6 +50,26 @@ TEST_CASE("A100 node: one pod at once by whole cards, because one of the two por
   CHECK(whole.pods == "1; 2 when 0000:4b:00.0 works");
   CHECK(whole.address == "IPoIB");
   CHECK(whole.isolation == "own device");
+}
+
+TEST_CASE("a RoCE card without a link is healthy to kubelet, and no card of a pod to the plan") {
+  Tree tree("h100_roce");
+  const std::string port = "sys/bus/pci/devices/0000:5e:00.0/";
+  tree.add(port + "infiniband/mlx5_3/ports/1/state = 1: DOWN\n" + port +
+           "infiniband/mlx5_3/ports/1/phys_state = 3: Disabled\n" + port + "net/ens4f0np0/carrier = 0\n");
+  const Planned planned(tree);
+  const FabricPlan& fabric = planned.fabric();
+  CHECK(fabric.way(WayKind::whole).pods == "7; 8 when 0000:5e:00.0 works");
+  CHECK(fabric.way(WayKind::bundle).pods == "1, with 7 of 8 cards until 0000:5e:00.0 works");
+  CHECK(fabric.recommended == WayKind::bundle);
+  const auto cards = [&](WayKind kind) { return shares_of(fabric, fabric.way(kind), 8).back().cards; };
+  for (const WayKind kind :
+       {WayKind::bundle, WayKind::per_rail, WayKind::whole, WayKind::shared, WayKind::host_network})
+    CHECK(cards(kind) == 7);
+  CHECK(planned.says("0000:5e:00.0 (ens4f0np0, mlx5_3): its port has no link; a pod gets it all the same"));
+  // An interface that is down, whose carrier the kernel does not show, comes up in the pod.
+  tree.remove(port + "net/ens4f0np0/carrier");
+  CHECK(Planned(tree).fabric().way(WayKind::whole).pods == "8");
 }
 
 TEST_CASE("whether DRA is the better way depends on GPUs, and on what is below their PCIe roots") {

@@ -24,6 +24,17 @@ TEST_CASE("a configuration is described in words") {
 )");
 }
 
+TEST_CASE("what is left out for the host is said of shared resources too, where anything is") {
+  for (const auto& [policy, says] : {std::pair("refuse", true), std::pair("allow", false)}) {
+    const auto config = parse_config(R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"hostUse":")" +
+                                         std::string(policy) + R"(","selectors":{"vendors":["15b3"]}}]})",
+                                     {"c.json", "intel.com", true});
+    REQUIRE(config);
+    CHECK((config_in_words(*config).find("host use   what the host uses in any way is left out") !=
+           std::string::npos) == says);
+  }
+}
+
 TEST_CASE("a shared resource is described in words, and so is an inverted selector") {
   const auto config = parse_config(
       R"({"configList":[{"resourceName":"hca","rdmaHcaMax":8,"hcaPerUnit":"one","extraDeviceNodes":["cxi/*"],

@@ -369,8 +369,8 @@ TEST_CASE("every JSON conforms to the schema, and the schema has nothing that no
   collect_names(*Json::parse(schema()), true, known);
   // What none of these nodes has: vDPA devices, unread ones, and the answers of doctor (doctor_test.cpp) and
   // explain (explain_id_test.cpp).
-  for (const char* other : {"node", "reason", "reason_id", "checks", "finding", "remedy", "errors", "symptom",
-                            "symptoms", "messages", "of", "ids", "cause"})
+  for (const char* other : {"node", "reason", "reason_id", "checks", "finding", "remedy", "errors", "guessed",
+                            "symptom", "symptoms", "messages", "of", "ids", "cause"})
     known.erase(other);
   // What `vfrail top` prints (top_test.cpp).
   for (const char* other : {"interval_ms", "traffic", "names", "pod", "percent", "per_second"})

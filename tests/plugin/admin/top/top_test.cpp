@@ -121,6 +121,14 @@ TEST_CASE("on a terminal it is a table, with a dash for what is not counted") {
   CHECK(contains(out, " - "));
 }
 
+TEST_CASE("columns that a narrow terminal has no room for are named below the table") {
+  const auto rates = rates_between(at(0, {reading({{"port_xmit_data", 0}})}),
+                                   at(1000, {reading({{"port_xmit_data", 250}})}));
+  CHECK(contains(render_rates(rates, {.width = 80}), "hidden, the terminal is too narrow: "));
+  CHECK(contains(render_rates(rates, {.width = 80}), "DISCARDS/S"));
+  CHECK_FALSE(contains(render_rates(rates, {.width = 0}), "hidden"));
+}
+
 TEST_CASE("a signal ends the loop with the summary of what there was") {
   std::string out;
   const auto ended = watch_traffic({}, {.read = [] { return Result<Reading>(at(0, {})); },

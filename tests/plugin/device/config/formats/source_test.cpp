@@ -1,6 +1,7 @@
 // ConfigSource on real files, as editors, admins and kubelet change them.
 #include "plugin/device/config/formats/source.h"
 
+#include "plugin/device/config/formats/file.h"
 #include "tests/support/deadline.h"
 #include "tests/support/temp_dir.h"
 
@@ -9,6 +10,8 @@
 #include <fstream>
 #include <poll.h>
 #include <sstream>
+#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -216,6 +219,30 @@ TEST_CASE("a mounted ConfigMap may have its configuration in YAML, and a change 
   CHECK(config->reload(log.log) == Reload::refused);
   CHECK(config->now().resources.at(0).name == "two");
   CHECK(log.all().find("config.yaml: document 1: line ") != std::string::npos);
+}
+
+TEST_CASE("a configuration comes through a pipe of the shell, whose command prints it later") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::thread command([fd = ends[1]] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the reader is there first, mostly
+    const std::string all = text("a");
+    REQUIRE(::write(fd, all.data(), 10) == 10);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    REQUIRE(::write(fd, all.data() + 10, all.size() - 10) == static_cast<ssize_t>(all.size()) - 10);
+    ::close(fd);
+  });
+  const auto config = load_config({.file = "/dev/fd/" + std::to_string(ends[0])});
+  command.join();
+  ::close(ends[0]);
+  REQUIRE(config);
+  CHECK(config->resources.at(0).name == "a");
+}
+
+TEST_CASE("a named pipe that nobody writes to keeps nobody waiting") {
+  const TempDir folder;
+  REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
+  CHECK_FALSE(load_config({.file = folder.path("fifo")}));
 }
 
 }  // namespace vfrail::test
