@@ -1,5 +1,5 @@
-// SlicePace: when a slice of this node may be replaced again, so that a port that flaps is no storm of
-// writes. Pure: the time is passed in.
+// SlicePace: when a slice of this node may be replaced again, so that a port that flaps does not become a
+// storm of writes. Pure: the time is passed in.
 #pragma once
 
 #include <chrono>

@@ -20,6 +20,8 @@ constexpr std::chrono::minutes kResync{5};
 // The watch shows sooner what somebody else has written.
 constexpr std::chrono::seconds kOvertaken{1};
 
+constexpr int kTooManyRequests = 429;
+
 bool is_overtaken(const Error& error) { return error.sys == 409 || error.sys == 404; }
 
 std::set<std::string> names_of_devices(const ObjectWatch::Objects& slices) {
@@ -65,7 +67,9 @@ SlicePublisher::Outcome SlicePublisher::pass(const DeviceOffer& offer, const Obj
                  "this API server serves no resource.k8s.io/v1: Kubernetes 1.34 or later is needed"},
                 true);
   if (view.trouble) {
-    kept_.reset();  // it may be another API server that answers next
+    // It may be another API server that answers next; not where one says that it is too busy, which all nodes
+    // would make worse by asking more.
+    if (view.trouble->sys != kTooManyRequests) kept_.reset();
     return hold(Error(*view.trouble).in("the ResourceSlices of this node cannot be read"), true);
   }
   if (!view.complete) return {false, now + kResync};  // the watch wakes the thread
