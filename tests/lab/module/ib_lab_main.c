@@ -593,7 +593,8 @@ static int find_node_guid(struct lab_hca *hca)
 	atomic_inc(&vf_probes);
 	if (!setting->node_guid || !setting->port_guid[0])
 		atomic_inc(&vf_probes_without_guid);
-	msleep(probe_ms);
+	if (probe_ms)
+		msleep(probe_ms);
 	return 0;
 }
 
