@@ -23,9 +23,10 @@ pfs() {
     done
 }
 vfs() {
-    local link
-    for link in "$pci/$1"/virtfn*; do
-        [ ! -e "$link" ] || { link=$(readlink "$link"); echo "${link##*/}"; }
+    local link index
+    for ((index = 0; ; index++)); do
+        link=$(readlink "$pci/$1/virtfn$index") || return 0
+        echo "${link##*/}"
     done
 }
 

@@ -14,7 +14,7 @@
 #include <rdma/ib_verbs.h>
 
 #define MAX_PORTS 2
-#define MAX_VFS 8
+#define MAX_VFS 128		/* an emulated NVMe has 127, see provision_times_test.sh */
 #define MAX_PKEYS 16
 #define SM_LID 1
 #define SUBNET_PREFIX 0xfe80000000000000ULL

@@ -21,15 +21,18 @@
  *   refused_guid  a GUID that physical functions refuse to give;
  *   live_guid     a VF sees a new GUID at once, not when its driver is bound;
  *   fail_probes   so many VFs that are bound next get no driver;
+ *   probe_ms      the firmware takes so long for each VF that is bound;
  *   ports         1 or 2 for each adapter, when it is loaded only.
  *
  * and /sys/kernel/debug/ib_lab/ADDRESS/portN/ has the cable and the errors that
- * the port counts.
+ * the port counts. vf_probes and vf_probes_without_guid, in its top folder, count
+ * how often a VF was bound, and how often one that had no GUID was.
  *
  * It is no part of the product and must not run on a machine that does real
  * work.
  */
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/if_link.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -63,7 +66,15 @@ static int fail_probes;
 module_param(fail_probes, int, 0644);
 MODULE_PARM_DESC(fail_probes, "so many VFs get no driver when one is bound");
 
+static unsigned int probe_ms;
+module_param(probe_ms, uint, 0644);
+MODULE_PARM_DESC(probe_ms, "ms that the firmware takes when a VF is bound");
+
 static struct dentry *debug_folder;
+
+/* VFs can be bound at once. */
+static atomic_t vf_probes = ATOMIC_INIT(0);
+static atomic_t vf_probes_without_guid = ATOMIC_INIT(0);
 
 /* ---- What an adapter keeps while no driver is bound ---- */
 
@@ -505,14 +516,14 @@ static void make_debug_files(struct lab_port *port)
 static void init_port(struct lab_hca *hca, int i)
 {
 	const struct vf_setting *setting = hca->pf ? setting_of(hca->pf, hca->vf) : NULL;
-	static u16 next_lid = SM_LID + 1;
+	static atomic_t last_lid = ATOMIC_INIT(SM_LID);
 	struct lab_port *port = &hca->ports[i];
 
 	port->hca = hca;
 	port->number = i + 1;
 	port->cable = true;
 	port->guid = setting ? setting->port_guid[i] : hca->node_guid + ((u64)port->number << 32);
-	port->lid = next_lid++;
+	port->lid = atomic_inc_return(&last_lid);
 	INIT_DELAYED_WORK(&port->event, send_event);
 	INIT_DELAYED_WORK(&port->configure, configure);
 	make_debug_files(port);
@@ -579,6 +590,11 @@ static int find_node_guid(struct lab_hca *hca)
 	if (!setting)
 		return -ENODEV;
 	hca->node_guid = setting->node_guid;
+	atomic_inc(&vf_probes);
+	if (!setting->node_guid || !setting->port_guid[0])
+		atomic_inc(&vf_probes_without_guid);
+	if (probe_ms)
+		msleep(probe_ms);
 	return 0;
 }
 
@@ -664,6 +680,8 @@ static int __init lab_init(void)
 	if (ports < 1 || ports > MAX_PORTS)
 		return -EINVAL;
 	debug_folder = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_atomic_t("vf_probes", 0600, debug_folder, &vf_probes);
+	debugfs_create_atomic_t("vf_probes_without_guid", 0600, debug_folder, &vf_probes_without_guid);
 	err = pci_register_driver(&driver);
 	if (err)
 		debugfs_remove_recursive(debug_folder);
