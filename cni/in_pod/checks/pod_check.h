@@ -45,9 +45,9 @@ const PodChecks& gpu_checks();     // how far GPUs and rails are apart
 const PodChecks& nccl_checks();
 const PodChecks& nccl_log_checks();  // of CheckedPod::nccl_log alone: kNcclLogCheck
 inline constexpr const char* kNcclLogCheck = "VF-P23";
-const PodChecks& memory_checks();    // limits of memory, rights
-const PodChecks& routing_checks();   // routes and rules of several rails
-const PodChecks& traffic_checks();   // of CheckedPod::traffic alone
+const PodChecks& memory_checks();   // limits of memory, rights
+const PodChecks& routing_checks();  // routes and rules of several rails
+const PodChecks& traffic_checks();  // of CheckedPod::traffic alone
 Json traffic_json(const TrafficOutcome& outcome);
 
 // What a check is about and this pod lacks, as Check::lacks has it.
