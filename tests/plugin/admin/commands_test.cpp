@@ -140,6 +140,11 @@ TEST_CASE("what is missing is named with what it is, and no short option for ano
         "vfrail: \"check-network\" is not a command; it is one of vfrail-cni: vfrail-cni check-network");
 }
 
+TEST_CASE("top is refused a number of intervals that has no end") {
+  CHECK(complaint({"top", "-n", "0"}).find("vfrail: top: --count: got \"0\", which is not in range 1 to ") ==
+        0);
+}
+
 TEST_CASE("help is a command, as in the other programs, and theirs know what is vfrail's") {
   const auto help = [](const std::vector<std::string>& words) {
     const test::Run run = test::run([&] { return Commands().parse(words).value_or(-1); });

@@ -2,6 +2,7 @@
 
 #include "common/json.h"
 #include "common/traffic/traffic.h"
+#include "common/unique_fd.h"
 #include "plugin/admin/report/report.h"
 #include "plugin/documents/yaml_text.h"
 #include "tests/plugin/admin/report/run.h"
@@ -12,10 +13,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <yaml-cpp/yaml.h>
@@ -302,6 +305,19 @@ TEST_CASE("a table is as wide as COLUMNS says, with more columns where there is 
   ::unsetenv("COLUMNS");
   CHECK(std::is_sorted(columns.begin(), columns.end()));
   CHECK(columns.back() > columns.front());
+}
+
+TEST_CASE("without a terminal, as kubectl exec runs it, no column is hidden") {
+  const UniqueFd terminal(::dup(STDOUT_FILENO));
+  const UniqueFd none(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  REQUIRE(::dup2(none.get(), STDOUT_FILENO) == STDOUT_FILENO);
+  const std::string out = InspectScene("dgx_h100").inspect().out;
+  REQUIRE(::dup2(terminal.get(), STDOUT_FILENO) == STDOUT_FILENO);
+  for (const char* column : {"DRIVER", "LINK", "SPEED", "NUMA", "GPU", "MODEL"}) {
+    CAPTURE(column);
+    CHECK(out.substr(0, out.find('\n')).find(column) != std::string::npos);
+  }
+  CHECK(out.find("hidden") == std::string::npos);
 }
 
 TEST_CASE("inspect reads prepared claims and the offer of serve, and names what is damaged") {
