@@ -14,6 +14,8 @@ template one-nic "$(nics 1)"
 # Killed, kubelet leaves calls and streams without an end, and Multus asks it for the devices of a pod.
 explained_here='^(kubelet|multus)\.log: '
 explained_here+='|/kube/[0-9]+\.log: .* devices are not published |devices are not offered to the scheduler|the status of a claim cannot be written'
+# A device that is just coming back, where the API server keeps no taints; a claim while nobody can read it.
+explained_here+='|warning not published what="the device: it is unhealthy|error claim is not prepared claim=default/comes'
 # some NAME: a pod with one device, by its extended resource or by a template, in turn.
 turn=0
 some() { if ((turn++ % 2)); then pod_with_claim "$1" hostdev resourceClaimTemplateName=one-nic; else asks "$1" hostdev 1; fi; }
