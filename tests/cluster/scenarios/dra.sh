@@ -146,7 +146,7 @@ check 'every device can be had' eventually is $DEVICES published
 on_node 'cable pf0 out' > /dev/null
 check 'a claim gets none below a port without a carrier' eventually is $((DEVICES - VFS)) published
 if extended; then
-    check 'they have a taint with the reason' is "$VFS vfrail.io/unhealthy:carrier" \
+    check 'they have a taint with the reason' is "$VFS vfrail.io/unhealthy:no_carrier" \
         bash -c 'sort <<< "$1" | uniq -c | xargs' - "$(devices '.taints[]? | "\(.key):\(.value)"')"
 else
     check 'they are in no slice, because this API server keeps no taints' is $((DEVICES - VFS)) in_slices
