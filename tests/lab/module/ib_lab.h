@@ -120,26 +120,11 @@ struct ib_mr *lab_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 add
 #else
 struct ib_mr *lab_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 address, int access,
 			      struct ib_udata *udata);
-/* ib_lab_trunk.c */
-extern unsigned int lab_machine;	/* 0: the fabric ends with this machine */
-bool lab_is_elsewhere(u16 lid);
-void lab_trunk_send(const struct lab_packet *packet);	/* under lab_lock */
-int lab_trunk_begin(void);
-void lab_trunk_end(void);
-
-/* ib_lab_remote.c, all under lab_lock but for the last. */
-bool lab_is_remote(const struct lab_qp *qp);
-int lab_request(struct lab_qp *qp, const struct ib_send_wr *wr);
-void lab_requested(struct lab_packet *packet);
-void lab_answered(const struct lab_packet *packet);
-void lab_drop_requests(struct lab_qp *qp, bool report);
-void lab_remote_end(void);
-
 #endif
 int lab_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int lab_copy(const struct lab_qp *qp, u32 key, u64 address, void *data, u32 length, int access, bool into);
 
-/* ib_lab_fabric.c, all under lab_lock but for the last. */
+/* ib_lab_fabric.c, all under lab_lock. */
 enum lab_kind { LAB_DATAGRAM, LAB_TO_GROUP, LAB_QUESTION, LAB_REQUEST, LAB_ANSWER };
 
 struct lab_packet {
