@@ -67,6 +67,5 @@ queue_lab() {
     queue 'lab, demo' lab --name demo --limit 900 examples/demo/story.sh
     [ "${LAB_KERNEL:-6}" = 7 ] || return 0
     queue 'lab, traffic of pods' lab --name pods-traffic --limit 900 tests/lab/pods_traffic_test.sh exclusive
-    queue 'lab, InfiniBand of two machines' tests/lab/pair --limit 900 --program build/release/bin/vfrail-check tests/lab/infiniband_trunk_test.sh
     queue 'lab, traffic of rails' lab --name rails-traffic --limit 600 tests/lab/rails_traffic_test.sh 5
 }
