@@ -31,8 +31,10 @@ done
 ip link set "$card" up && ip addr add 10.0.2.15/24 dev "$card" && ip route add default via 10.0.2.2 || exit
 echo 1 > /proc/sys/net/ipv4/ip_forward
 # The other node, and its pods' eth0: by a network of their own. An address of QEMU's network would be that of both.
-address=10.0.2.15
+address=10.0.2.15 hca=''
 if [ "$NODES" -gt 1 ]; then
+    # By it the InfiniBand fabric goes on as well; RoCE has the wire of the cards.
+    hca="trunk=$between machine=$NUMBER"
     address=10.245.0.$NUMBER other=$((3 - NUMBER))
     ip link set "$between" up && ip addr add "$address/24" dev "$between" &&
         ip route add "10.244.$((other - 1)).0/24" via "10.245.0.$other" || exit
@@ -48,8 +50,8 @@ way_to_api=$!
 cp /node/machine-id /etc/machine-id
 hostname "$NODE"
 modprobe -a overlay veth bridge
-lab_up "$BOOT_VFS" --fabric "$FABRIC" --rdma "$RDMA" || exit
-[ "$FABRIC" != infiniband ] || set_guids || exit
+lab_up "$BOOT_VFS" --fabric "$FABRIC" --rdma "$RDMA" --hca "$hca" || exit
+[ "$FABRIC" != infiniband ] || set_guids 1000 "$NUMBER" || exit
 baseline > /node/baseline
 stamp 'VFs are up'
 

@@ -110,16 +110,17 @@ add_adapters() {
     done
 }
 
-# set_guids [COUNT]: a GUID for each InfiniBand VF, or for the first COUNT of each PF, as the administrator of such a node does it
-# at boot, before a pod has one.
+# set_guids [COUNT [MACHINE]]: a GUID for each InfiniBand VF, or for the first COUNT of each PF, as the administrator of such a node
+# does it at boot, before a pod has one. Those of MACHINE (1 or 2) where the fabric goes on to another.
 set_guids() {
-    local pf vf link kind card=0 index
+    local pf vf link kind card=0 index machine
+    machine=$((54 + ${2:-1}))
     for pf in $(pfs); do
         link=$(netdev "$pf" | head -n 1) card=$((card + 1)) index=0
         for vf in $(vfs "$pf"); do
             [ "$index" -lt "${1:-1000}" ] || break
             for kind in node_guid port_guid; do
-                ip link set "$link" vf $index $kind "00:11:22:33:44:55:0$card:0$index" || return
+                ip link set "$link" vf $index $kind "00:11:22:33:44:$machine:0$card:0$index" || return
             done
             rebind "$vf"
             eventually rdmadev "$vf" > /dev/null || return

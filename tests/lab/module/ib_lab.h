@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * ib_lab - InfiniBand adapters without hardware, see ib_lab_main.c. What its
- * four files share: the adapter, its ports, and the one lock of the fabric.
+ * files share: the adapter, its ports, and the one lock of the fabric.
  */
 #ifndef IB_LAB_H
 #define IB_LAB_H
@@ -21,6 +21,8 @@
 #define MAX_SGE 32
 #define MAX_GROUPS_OF_QP 64
 #define LAB_MAX_MESSAGE (1 << 20)
+#define LAB_LIDS 0x4000			/* of one machine, see ib_lab_trunk.c */
+#define LAB_NUMBERS 0xffffff		/* as packet sequence numbers have it */
 
 struct lab_hca;
 
@@ -81,6 +83,8 @@ struct lab_qp {
 	struct ib_qp ib;
 	struct list_head entry;		/* in lab_hca.qps */
 	struct list_head receives;
+	struct list_head requests;	/* RC, to another machine: without an answer */
+	int waiting;			/* so many of them */
 	struct lab_port *port;		/* NULL until INIT, but of QP0 and QP1 */
 	enum ib_qp_type type;
 	enum ib_qp_state state;
@@ -90,6 +94,8 @@ struct lab_qp {
 	u32 qkey;
 	u32 peer_qpn;			/* RC and UC */
 	u16 peer_lid;
+	u32 next_send, next_receive;	/* numbers of messages from and to another machine */
+	enum ib_wc_status answered;	/* what the last one received was answered with */
 	int groups;
 	union ib_gid group[MAX_GROUPS_OF_QP];
 	struct ib_qp_init_attr init;
@@ -102,6 +108,9 @@ static inline struct lab_qp *to_qp(struct ib_qp *ibqp)
 
 extern const struct ib_device_ops lab_verbs;
 void lab_complete(struct ib_cq *ibcq, const struct ib_wc *wc);
+enum ib_wc_opcode lab_completion_of(enum ib_wr_opcode request);
+/* A connection is lost: what the queue pair has is flushed. */
+void lab_fail(struct lab_qp *qp);
 
 /* ib_lab_memory.c */
 struct ib_mr *lab_get_dma_mr(struct ib_pd *ibpd, int access);
@@ -115,11 +124,59 @@ struct ib_mr *lab_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 add
 int lab_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 int lab_copy(const struct lab_qp *qp, u32 key, u64 address, void *data, u32 length, int access, bool into);
 
-/* ib_lab_fabric.c, all under lab_lock. What the completion has to say; not IB_WC_SUCCESS: a reliable
- * connection is lost. */
+/* ib_lab_fabric.c, all under lab_lock. */
+enum lab_kind { LAB_DATAGRAM, LAB_TO_GROUP, LAB_QUESTION, LAB_REQUEST, LAB_ANSWER };
+
+struct lab_packet {
+	enum lab_kind kind;
+	enum ib_qp_type type;		/* of the sender, RC and UC */
+	enum ib_wr_opcode opcode;	/* RC and UC */
+	enum ib_wc_status status;	/* of an answer */
+	u8 *data;
+	u32 length;
+	u32 wanted;			/* so much is to be read */
+	u16 lid, source_lid;
+	u32 qpn, source_qpn;
+	u16 pkey;
+	u8 sl;
+	bool has_grh;
+	union ib_gid source, target;
+	bool has_immediate;
+	__be32 immediate;
+	u64 remote;			/* address and key of the other side's memory */
+	u32 key;
+	u32 number;			/* of the message, RC to another machine */
+};
+
+/* What the completion has to say; not IB_WC_SUCCESS: a reliable connection is lost. */
 enum ib_wc_status lab_send(struct lab_qp *qp, const struct ib_send_wr *wr);
+enum ib_wc_status lab_status_of(int err);
+struct lab_qp *lab_find_qp(u16 lid, u32 number);
+bool lab_is_on_fabric(const struct lab_port *port);
+/* The packet of a work request, with its data for as long as the lock is held. */
+int lab_make_packet(struct lab_qp *qp, const struct ib_send_wr *wr, struct lab_packet *packet);
+/* At the side that receives. What is read is in the packet then. */
+int lab_execute(struct lab_qp *qp, struct lab_packet *packet);
+int lab_scatter(const struct lab_qp *qp, const struct ib_sge *sge, int count, u32 skip, void *data, u32 length);
+/* A packet of another machine. */
+void lab_arrive(struct lab_packet *packet);
 int lab_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
 		    const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
 		    size_t *out_size, u16 *out_pkey_index);
+
+/* ib_lab_trunk.c */
+extern unsigned int lab_machine;	/* 0: the fabric ends with this machine */
+bool lab_is_elsewhere(u16 lid);
+void lab_trunk_send(const struct lab_packet *packet);	/* under lab_lock */
+int lab_trunk_begin(void);
+void lab_trunk_end(void);
+
+/* ib_lab_remote.c, all under lab_lock but for the last. */
+bool lab_is_remote(const struct lab_qp *qp);
+int lab_request(struct lab_qp *qp, const struct ib_send_wr *wr);
+void lab_requested(struct lab_packet *packet);
+void lab_answered(const struct lab_packet *packet);
+void lab_drop_requests(struct lab_qp *qp, bool report);
+void lab_remote_end(void);
 
 #endif

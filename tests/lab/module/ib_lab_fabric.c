@@ -5,6 +5,7 @@
  * request of the sender into that of the receiver. At SM_LID a subnet
  * administration answers what IPoIB and the connection manager ask: paths and
  * multicast groups. Ports have counters, as a performance agent reports them.
+ * What is for a port of another machine goes to its fabric (ib_lab_trunk.c).
  */
 #include <linux/slab.h>
 #include <rdma/ib_pma.h>
@@ -14,19 +15,6 @@
 
 #define MAX_PACKET LAB_MAX_MESSAGE
 #define GRH_BYTES 40
-
-struct packet {
-	u8 *data;
-	u32 length;
-	u16 source_lid;
-	u16 pkey;
-	u32 source_qpn;
-	u8 sl;
-	bool has_grh;
-	union ib_gid source, target;
-	bool has_immediate;
-	__be32 immediate;
-};
 
 static u8 buffer[MAX_PACKET];	/* under lab_lock */
 
@@ -59,7 +47,7 @@ static int copy_part(const struct lab_qp *qp, const struct ib_sge *sge, u32 at, 
 }
 
 /* Between the parts and `length` bytes of `data`, of which the first belong at `done` of the parts. */
-static int scatter(const struct lab_qp *qp, const struct ib_sge *sge, int count, u32 skip, void *data, u32 length)
+int lab_scatter(const struct lab_qp *qp, const struct ib_sge *sge, int count, u32 skip, void *data, u32 length)
 {
 	u32 done = 0, part;
 	int i, err;
@@ -79,7 +67,7 @@ static int scatter(const struct lab_qp *qp, const struct ib_sge *sge, int count,
 	return done == length ? 0 : -EMSGSIZE;
 }
 
-static void complete_receive(struct lab_qp *qp, struct lab_receive *one, const struct packet *packet, struct ib_wc *wc)
+static void complete_receive(struct lab_qp *qp, struct lab_receive *one, const struct lab_packet *packet, struct ib_wc *wc)
 {
 	wc->wr_id = one->wr_id;
 	wc->qp = &qp->ib;
@@ -105,7 +93,7 @@ static struct lab_receive *take_receive(struct lab_qp *qp)
 }
 
 /* A datagram comes behind room for a GRH, whether it has one or not. */
-static int deliver(struct lab_qp *qp, const struct packet *packet)
+static int deliver(struct lab_qp *qp, const struct lab_packet *packet)
 {
 	const bool datagram = qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
 	const u32 head = datagram ? GRH_BYTES : 0;
@@ -128,9 +116,9 @@ static int deliver(struct lab_qp *qp, const struct packet *packet)
 		memcpy(grh + 8, &packet->source, 16);
 		memcpy(grh + 24, &packet->target, 16);
 	}
-	err = scatter(qp, one->sge, one->count, 0, grh, head);
+	err = lab_scatter(qp, one->sge, one->count, 0, grh, head);
 	if (!err)
-		err = scatter(qp, one->sge, one->count, head, packet->data, packet->length);
+		err = lab_scatter(qp, one->sge, one->count, head, packet->data, packet->length);
 	wc.status = !err ? IB_WC_SUCCESS : err == -EMSGSIZE ? IB_WC_LOC_LEN_ERR : IB_WC_LOC_PROT_ERR;
 	wc.opcode = IB_WC_RECV;
 	wc.byte_len = head + packet->length;
@@ -143,7 +131,7 @@ static int deliver(struct lab_qp *qp, const struct packet *packet)
 
 /* ---- Who is where ---- */
 
-static bool is_on_fabric(const struct lab_port *port)
+bool lab_is_on_fabric(const struct lab_port *port)
 {
 	return port->number && port->state == IB_PORT_ACTIVE;
 }
@@ -157,7 +145,7 @@ static struct lab_port *find_port(u16 lid, u64 guid)
 		for (i = 0; i < MAX_PORTS; i++) {
 			struct lab_port *port = &hca->ports[i];
 
-			if (is_on_fabric(port) && (lid ? port->lid == lid : guid && port->guid == guid))
+			if (lab_is_on_fabric(port) && (lid ? port->lid == lid : guid && port->guid == guid))
 				return port;
 		}
 	}
@@ -175,6 +163,13 @@ static struct lab_qp *find_qp(const struct lab_port *port, u32 number)
 	return NULL;
 }
 
+struct lab_qp *lab_find_qp(u16 lid, u32 number)
+{
+	const struct lab_port *port = find_port(lid, 0);
+
+	return port ? find_qp(port, number) : NULL;
+}
+
 static bool is_member(const struct lab_qp *qp, const union ib_gid *group)
 {
 	int i;
@@ -186,14 +181,15 @@ static bool is_member(const struct lab_qp *qp, const union ib_gid *group)
 	return false;
 }
 
-static void deliver_to_group(const struct packet *packet)
+/* Of this machine. */
+static void deliver_to_group(const struct lab_packet *packet)
 {
 	struct lab_hca *hca;
 	struct lab_qp *qp;
 
 	list_for_each_entry(hca, &lab_hcas, entry) {
 		list_for_each_entry(qp, &hca->qps, entry) {
-			if (qp->port && is_on_fabric(qp->port) && is_member(qp, &packet->target))
+			if (qp->port && lab_is_on_fabric(qp->port) && is_member(qp, &packet->target))
 				deliver(qp, packet);
 		}
 	}
@@ -254,14 +250,19 @@ static u16 group_lid(const union ib_gid *mgid)
 	return 0xc000 + count++;
 }
 
-static __be16 answer_path(struct sa_path *path, const struct lab_port *from)
+static const struct lab_port *asked_for(const struct sa_path *path)
 {
-	const struct lab_port *to = find_port(0, be64_to_cpu(path->dgid.global.interface_id));
+	return find_port(0, be64_to_cpu(path->dgid.global.interface_id));
+}
+
+static __be16 answer_path(struct sa_path *path, u16 from)
+{
+	const struct lab_port *to = asked_for(path);
 
 	if (!to)
 		return SA_NO_RECORDS;
 	path->dlid = cpu_to_be16(to->lid);
-	path->slid = cpu_to_be16(from->lid);
+	path->slid = cpu_to_be16(from);
 	path->numb_path = 0x81;		/* reversible */
 	if (!path->pkey)
 		path->pkey = cpu_to_be16(lab_pkeys[0]);
@@ -285,33 +286,71 @@ static __be16 answer_member(struct sa_member *member)
 	return 0;
 }
 
-static void answer_sa(struct lab_qp *qp, const struct packet *question)
+static bool is_question(const struct lab_packet *packet)
 {
-	struct packet answer = {
-		.data = buffer, .length = IB_MGMT_MAD_SIZE, .source_lid = SM_LID, .source_qpn = 1,
-	};
-	struct sa_head *head = (void *)buffer;
+	const struct sa_head *head = (void *)packet->data;
+
+	return packet->length == IB_MGMT_MAD_SIZE && head->mad.mgmt_class == IB_MGMT_CLASS_SUBN_ADM &&
+	       !(head->mad.method & IB_MGMT_METHOD_RESP);
+}
+
+static bool asks_for_path(const struct sa_head *head)
+{
+	return head->mad.attr_id == cpu_to_be16(IB_SA_ATTR_PATH_REC) && head->mad.method == IB_MGMT_METHOD_GET;
+}
+
+/* The question becomes the answer. */
+static void make_answer(struct lab_packet *packet)
+{
+	struct sa_head *head = (void *)packet->data;
 	void *record = head + 1;
 	const u8 method = head->mad.method;
-	const u16 attribute = be16_to_cpu(head->mad.attr_id);
 
-	if (question->length != IB_MGMT_MAD_SIZE || head->mad.mgmt_class != IB_MGMT_CLASS_SUBN_ADM ||
-	    method & IB_MGMT_METHOD_RESP)
-		return;
-	if (attribute == IB_SA_ATTR_PATH_REC && method == IB_MGMT_METHOD_GET)
-		head->mad.status = answer_path(record, qp->port);
-	else if (attribute == IB_SA_ATTR_MC_MEMBER_REC && method != IB_SA_METHOD_DELETE)
+	if (asks_for_path(head))
+		head->mad.status = answer_path(record, packet->source_lid);
+	else if (head->mad.attr_id == cpu_to_be16(IB_SA_ATTR_MC_MEMBER_REC) && method != IB_SA_METHOD_DELETE)
 		head->mad.status = answer_member(record);
 	else
 		head->mad.status = method == IB_SA_METHOD_DELETE ? 0 : SA_NO_ATTRIBUTE;
 	head->mad.method = method == IB_SA_METHOD_DELETE ? IB_SA_METHOD_DELETE_RESP
 							   : IB_MGMT_METHOD_GET_RESP;
-	deliver(qp, &answer);
+	packet->kind = LAB_DATAGRAM;
+	packet->lid = packet->source_lid;
+	packet->qpn = packet->source_qpn;
+	packet->source_lid = SM_LID;
+	packet->source_qpn = 1;
+	packet->has_grh = false;
+}
+
+static void answer_sa(struct lab_qp *qp, struct lab_packet *packet)
+{
+	struct sa_head *head = (void *)packet->data;
+
+	if (!is_question(packet))
+		return;
+	/* The subnet manager of the other machine may know it. If not, nobody answers. */
+	if (lab_machine && asks_for_path(head) && !asked_for((void *)(head + 1))) {
+		packet->kind = LAB_QUESTION;
+		lab_trunk_send(packet);
+		return;
+	}
+	make_answer(packet);
+	deliver(qp, packet);
+}
+
+static void answer_elsewhere(struct lab_packet *packet)
+{
+	struct sa_head *head = (void *)packet->data;
+
+	if (!lab_sm || !is_question(packet) || !asks_for_path(head) || !asked_for((void *)(head + 1)))
+		return;
+	make_answer(packet);
+	lab_trunk_send(packet);
 }
 
 /* ---- Sending ---- */
 
-static int gather(const struct lab_qp *qp, const struct ib_send_wr *wr, struct packet *packet)
+static int gather(const struct lab_qp *qp, const struct ib_send_wr *wr, struct lab_packet *packet)
 {
 	int i, err;
 
@@ -328,55 +367,67 @@ static int gather(const struct lab_qp *qp, const struct ib_send_wr *wr, struct p
 }
 
 /* Writes and reads of the other side's memory. Only a write with an immediate completes there. */
-static int access_memory(struct lab_qp *qp, struct lab_qp *peer, const struct ib_rdma_wr *wr, struct packet *packet)
+static int access_memory(struct lab_qp *qp, struct lab_packet *packet)
 {
-	const bool read = wr->wr.opcode == IB_WR_RDMA_READ;
+	const bool read = packet->opcode == IB_WR_RDMA_READ;
 	const int access = read ? IB_ACCESS_REMOTE_READ : IB_ACCESS_REMOTE_WRITE;
 	struct ib_wc wc = { .opcode = IB_WC_RECV_RDMA_WITH_IMM, .byte_len = packet->length };
 	struct lab_receive *one;
 	int err = 0;
 
-	if (!can_receive(peer) || !same_partition(peer, packet->pkey))
+	if (!can_receive(qp) || !same_partition(qp, packet->pkey))
 		return -EHOSTUNREACH;
-	if (packet->has_immediate && list_empty(&peer->receives))
+	if (packet->has_immediate && list_empty(&qp->receives))
 		return -ENOBUFS;
+	if (read) {
+		packet->data = buffer;
+		packet->length = packet->wanted;
+	}
 	if (packet->length)
-		err = lab_copy(peer, wr->rkey, wr->remote_addr, packet->data, packet->length, access, !read);
+		err = lab_copy(qp, packet->key, packet->remote, packet->data, packet->length, access, !read);
 	if (err)
 		return err;
-	peer->port->counters.rcv_packets++;
-	peer->port->counters.rcv_bytes += packet->length;
+	qp->port->counters.rcv_packets++;
+	qp->port->counters.rcv_bytes += packet->length;
 	if (packet->has_immediate) {
-		one = take_receive(peer);
-		complete_receive(peer, one, packet, &wc);
+		one = take_receive(qp);
+		complete_receive(qp, one, packet, &wc);
 	}
-	if (read && scatter(qp, wr->wr.sg_list, wr->wr.num_sge, 0, packet->data, packet->length))
-		return -EFAULT;
 	return 0;
 }
 
-/* RC and UC: to the queue pair that it is connected to. */
-static int send_connected(struct lab_qp *qp, const struct ib_send_wr *wr, struct packet *packet)
+int lab_execute(struct lab_qp *qp, struct lab_packet *packet)
 {
-	const struct lab_port *port = find_port(qp->peer_lid, 0);
-	struct lab_qp *peer = port ? find_qp(port, qp->peer_qpn) : NULL;
-
-	if (!peer || peer->type != qp->type)
-		return -EHOSTUNREACH;
 	/* The kernel's own connections are those of the connection manager. */
-	if (qp->of_program && (peer->peer_qpn != qp->ib.qp_num || peer->peer_lid != qp->port->lid))
+	if (qp->type != packet->type ||
+	    (qp->of_program && (qp->peer_qpn != packet->source_qpn || qp->peer_lid != packet->source_lid)))
 		return -EHOSTUNREACH;
-	switch (wr->opcode) {
+	switch (packet->opcode) {
 	case IB_WR_RDMA_WRITE:
 	case IB_WR_RDMA_WRITE_WITH_IMM:
 	case IB_WR_RDMA_READ:
-		return access_memory(qp, peer, rdma_wr(wr), packet);
+		return access_memory(qp, packet);
 	default:
-		return deliver(peer, packet);
+		return deliver(qp, packet);
 	}
 }
 
-static enum ib_wc_status status_of(int err)
+/* RC and UC: to the queue pair that it is connected to. */
+static int send_connected(struct lab_qp *qp, const struct ib_send_wr *wr, struct lab_packet *packet)
+{
+	struct lab_qp *peer = lab_find_qp(packet->lid, packet->qpn);
+	int err;
+
+	if (!peer)
+		return -EHOSTUNREACH;
+	err = lab_execute(peer, packet);
+	if (!err && wr->opcode == IB_WR_RDMA_READ &&
+	    lab_scatter(qp, wr->sg_list, wr->num_sge, 0, packet->data, packet->length))
+		return -EFAULT;
+	return err;
+}
+
+enum ib_wc_status lab_status_of(int err)
 {
 	switch (err) {
 	case 0:
@@ -396,61 +447,113 @@ static enum ib_wc_status status_of(int err)
 	}
 }
 
-static void send_datagram(struct lab_qp *qp, const struct ib_ud_wr *wr, struct packet *packet)
+static void send_datagram(struct lab_qp *qp, const struct ib_ud_wr *wr, struct lab_packet *packet)
 {
 	struct rdma_ah_attr attr;
-	struct lab_port *port;
 	struct lab_qp *to;
-	u16 lid;
 
 	if (!wr->ah || wr->ah->device->ops.query_ah(wr->ah, &attr))
 		return;
-	lid = rdma_ah_get_dlid(&attr);
+	packet->lid = rdma_ah_get_dlid(&attr);
+	packet->qpn = wr->remote_qpn & 0xffffff;
 	packet->sl = rdma_ah_get_sl(&attr);
 	packet->has_grh = rdma_ah_get_ah_flags(&attr) & IB_AH_GRH;
 	if (packet->has_grh)
 		packet->target = rdma_ah_read_grh(&attr)->dgid;
 	packet->source.global.subnet_prefix = cpu_to_be64(SUBNET_PREFIX);
 	packet->source.global.interface_id = cpu_to_be64(qp->port->guid);
-	if (lid == SM_LID && wr->remote_qpn == 1) {
+	if (packet->lid == SM_LID && packet->qpn == 1) {
 		if (lab_sm)
 			answer_sa(qp, packet);
 		return;
 	}
-	if (lid >= be16_to_cpu(IB_MULTICAST_LID_BASE)) {
+	packet->kind = packet->lid >= be16_to_cpu(IB_MULTICAST_LID_BASE) ? LAB_TO_GROUP : LAB_DATAGRAM;
+	if (packet->kind == LAB_TO_GROUP)
 		deliver_to_group(packet);
+	if (lab_is_elsewhere(packet->lid)) {
+		lab_trunk_send(packet);
 		return;
 	}
-	port = find_port(lid, 0);
-	to = port ? find_qp(port, wr->remote_qpn & 0xffffff) : NULL;
+	to = lab_find_qp(packet->lid, packet->qpn);
 	if (to)
 		deliver(to, packet);
 }
 
+/* RC and UC; a datagram is made of its address as well. */
+int lab_make_packet(struct lab_qp *qp, const struct ib_send_wr *wr, struct lab_packet *packet)
+{
+	int err = gather(qp, wr, packet);
+
+	if (err)
+		return err;
+	packet->kind = LAB_REQUEST;
+	packet->type = qp->type;
+	packet->opcode = wr->opcode;
+	packet->lid = qp->peer_lid;
+	packet->qpn = qp->peer_qpn;
+	packet->source_lid = qp->port->lid;
+	packet->source_qpn = qp->ib.qp_num;
+	packet->pkey = lab_pkeys[qp->pkey_index];
+	packet->has_immediate = wr->opcode == IB_WR_SEND_WITH_IMM || wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+	packet->immediate = wr->ex.imm_data;
+	if (wr->opcode == IB_WR_RDMA_WRITE || wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM || wr->opcode == IB_WR_RDMA_READ) {
+		packet->remote = rdma_wr(wr)->remote_addr;
+		packet->key = rdma_wr(wr)->rkey;
+	}
+	/* Nothing goes out but the question. */
+	if (wr->opcode == IB_WR_RDMA_READ)
+		swap(packet->wanted, packet->length);
+	qp->port->counters.xmit_packets++;
+	qp->port->counters.xmit_bytes += packet->length;
+	return 0;
+}
+
 enum ib_wc_status lab_send(struct lab_qp *qp, const struct ib_send_wr *wr)
 {
-	struct packet packet = {};
+	struct lab_packet packet = {};
 	int err;
 
 	/* SMPs stay where they are: no subnet manager can run outside of this file. */
-	if (qp->type == IB_QPT_SMI || !qp->port || !is_on_fabric(qp->port))
+	if (qp->type == IB_QPT_SMI || !qp->port || !lab_is_on_fabric(qp->port))
 		return qp->type == IB_QPT_RC ? IB_WC_RETRY_EXC_ERR : IB_WC_SUCCESS;
-	err = gather(qp, wr, &packet);
+	err = lab_make_packet(qp, wr, &packet);
 	if (err)
-		return status_of(err);
-	packet.source_lid = qp->port->lid;
-	packet.source_qpn = qp->ib.qp_num;
-	packet.pkey = lab_pkeys[qp->pkey_index];
-	packet.has_immediate = wr->opcode == IB_WR_SEND_WITH_IMM || wr->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
-	packet.immediate = wr->ex.imm_data;
-	qp->port->counters.xmit_packets++;
-	qp->port->counters.xmit_bytes += packet.length;
+		return lab_status_of(err);
+	if (qp->type == IB_QPT_UC && lab_is_elsewhere(packet.lid)) {
+		lab_trunk_send(&packet);
+		return IB_WC_SUCCESS;
+	}
 	if (qp->type == IB_QPT_RC || qp->type == IB_QPT_UC) {
 		err = send_connected(qp, wr, &packet);
-		return qp->type == IB_QPT_RC ? status_of(err) : IB_WC_SUCCESS;
+		return qp->type == IB_QPT_RC ? lab_status_of(err) : IB_WC_SUCCESS;
 	}
 	send_datagram(qp, ud_wr(wr), &packet);
 	return IB_WC_SUCCESS;
+}
+
+void lab_arrive(struct lab_packet *packet)
+{
+	struct lab_qp *qp;
+
+	switch (packet->kind) {
+	case LAB_DATAGRAM:
+		qp = lab_find_qp(packet->lid, packet->qpn);
+		if (qp)
+			deliver(qp, packet);
+		break;
+	case LAB_TO_GROUP:
+		deliver_to_group(packet);
+		break;
+	case LAB_QUESTION:
+		answer_elsewhere(packet);
+		break;
+	case LAB_REQUEST:
+		lab_requested(packet);
+		break;
+	case LAB_ANSWER:
+		lab_answered(packet);
+		break;
+	}
 }
 
 /* ---- The performance agent ---- */

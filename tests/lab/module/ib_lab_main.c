@@ -22,7 +22,10 @@
  *   live_guid     a VF sees a new GUID at once, not when its driver is bound;
  *   fail_probes   so many VFs that are bound next get no driver;
  *   probe_ms      the firmware takes so long for each VF that is bound;
- *   ports         1 or 2 for each adapter, when it is loaded only.
+ *   ports         1 or 2 for each adapter, when it is loaded only;
+ *   trunk         the network interface by which the fabric goes on to another
+ *                 machine, when it is loaded only (ib_lab_trunk.c);
+ *   machine       this machine's number on it, 1 or 2: of its LIDs and GUIDs.
  *
  * and /sys/kernel/debug/ib_lab/ADDRESS/portN/ has the cable and the errors that
  * the port counts. vf_probes and vf_probes_without_guid, in its top folder, count
@@ -523,7 +526,7 @@ static void init_port(struct lab_hca *hca, int i)
 	port->number = i + 1;
 	port->cable = true;
 	port->guid = setting ? setting->port_guid[i] : hca->node_guid + ((u64)port->number << 32);
-	port->lid = atomic_inc_return(&last_lid);
+	port->lid = LAB_LIDS * lab_machine + atomic_inc_return(&last_lid);
 	INIT_DELAYED_WORK(&port->event, send_event);
 	INIT_DELAYED_WORK(&port->configure, configure);
 	make_debug_files(port);
@@ -581,7 +584,7 @@ static int find_node_guid(struct lab_hca *hca)
 	const struct vf_setting *setting;
 
 	if (!pdev->is_virtfn) {
-		hca->node_guid = 0x0002c90300000000ULL | pdev->bus->number << 8 | pdev->devfn;
+		hca->node_guid = 0x0002c90300000000ULL | lab_machine << 16 | pdev->bus->number << 8 | pdev->devfn;
 		return make_firmware(pdev);
 	}
 	hca->pf = pci_physfn(pdev);
@@ -679,12 +682,17 @@ static int __init lab_init(void)
 
 	if (ports < 1 || ports > MAX_PORTS)
 		return -EINVAL;
+	err = lab_trunk_begin();
+	if (err)
+		return err;
 	debug_folder = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_atomic_t("vf_probes", 0600, debug_folder, &vf_probes);
 	debugfs_create_atomic_t("vf_probes_without_guid", 0600, debug_folder, &vf_probes_without_guid);
 	err = pci_register_driver(&driver);
-	if (err)
+	if (err) {
 		debugfs_remove_recursive(debug_folder);
+		lab_trunk_end();
+	}
 	return err;
 }
 module_init(lab_init);
@@ -694,6 +702,8 @@ static void __exit lab_exit(void)
 	struct firmware_of_pf *one, *next;
 
 	pci_unregister_driver(&driver);
+	lab_trunk_end();
+	lab_remote_end();
 	debugfs_remove_recursive(debug_folder);
 	list_for_each_entry_safe(one, next, &firmwares, entry)
 		kfree(one);

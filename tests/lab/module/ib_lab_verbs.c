@@ -160,6 +160,7 @@ static int create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib
 	if (attr->srq)
 		return -EOPNOTSUPP;
 	INIT_LIST_HEAD(&qp->receives);
+	INIT_LIST_HEAD(&qp->requests);
 	qp->type = attr->qp_type;
 	qp->state = IB_QPS_RESET;
 	qp->of_program = udata;
@@ -193,10 +194,16 @@ static int modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, stru
 		qp->peer_qpn = attr->dest_qp_num;
 	if (mask & IB_QP_AV)
 		qp->peer_lid = rdma_ah_get_dlid(&attr->ah_attr);
+	if (mask & IB_QP_SQ_PSN)
+		qp->next_send = attr->sq_psn & LAB_NUMBERS;
+	if (mask & IB_QP_RQ_PSN)
+		qp->next_receive = attr->rq_psn & LAB_NUMBERS;
 	if (mask & IB_QP_STATE) {
 		qp->state = attr->qp_state;
-		if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_RESET)
+		if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_RESET) {
+			lab_drop_requests(qp, qp->state == IB_QPS_ERR);
 			drop_receives(qp, qp->state == IB_QPS_ERR);
+		}
 	}
 	spin_unlock_irqrestore(&lab_lock, flags);
 	return 0;
@@ -224,6 +231,7 @@ static int destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	spin_lock_irqsave(&lab_lock, flags);
 	list_del(&qp->entry);
+	lab_drop_requests(qp, false);
 	drop_receives(qp, false);
 	/* They point to it. */
 	drop_completions(to_cq(ibqp->send_cq), ibqp);
@@ -262,7 +270,7 @@ static int post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr, const stru
 	return err;
 }
 
-static enum ib_wc_opcode completion_of(enum ib_wr_opcode request)
+enum ib_wc_opcode lab_completion_of(enum ib_wr_opcode request)
 {
 	switch (request) {
 	case IB_WR_RDMA_WRITE:
@@ -275,27 +283,43 @@ static enum ib_wc_opcode completion_of(enum ib_wr_opcode request)
 	}
 }
 
+void lab_fail(struct lab_qp *qp)
+{
+	qp->state = IB_QPS_ERR;
+	lab_drop_requests(qp, true);
+	drop_receives(qp, true);
+}
+
+static void send_here(struct lab_qp *qp, const struct ib_send_wr *wr)
+{
+	struct ib_wc wc = { .wr_id = wr->wr_id, .opcode = lab_completion_of(wr->opcode), .qp = &qp->ib };
+	const bool lost = qp->state == IB_QPS_ERR;
+
+	wc.status = lost ? IB_WC_WR_FLUSH_ERR : lab_send(qp, wr);
+	/* Due for a datagram that nobody receives as well, or ib_mad waits for ever. */
+	if (qp->signal_all || (wr->send_flags & IB_SEND_SIGNALED) || wc.status)
+		lab_complete(qp->ib.send_cq, &wc);
+	if (wc.status && !lost)
+		lab_fail(qp);
+}
+
 static int post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr, const struct ib_send_wr **bad)
 {
 	struct lab_qp *qp = to_qp(ibqp);
 	unsigned long flags;
+	int err = 0;
 
 	spin_lock_irqsave(&lab_lock, flags);
-	for (; wr; wr = wr->next) {
-		struct ib_wc wc = { .wr_id = wr->wr_id, .opcode = completion_of(wr->opcode), .qp = ibqp };
-		const bool lost = qp->state == IB_QPS_ERR;
-
-		wc.status = lost ? IB_WC_WR_FLUSH_ERR : lab_send(qp, wr);
-		/* Due for a datagram that nobody receives as well, or ib_mad waits for ever. */
-		if (qp->signal_all || (wr->send_flags & IB_SEND_SIGNALED) || wc.status)
-			lab_complete(ibqp->send_cq, &wc);
-		if (wc.status && !lost) {
-			qp->state = IB_QPS_ERR;
-			drop_receives(qp, true);
-		}
+	for (; wr && !err; wr = wr->next) {
+		if (qp->state == IB_QPS_ERR || !lab_is_remote(qp))
+			send_here(qp, wr);
+		else
+			err = lab_request(qp, wr);
+		if (err)
+			*bad = wr;
 	}
 	spin_unlock_irqrestore(&lab_lock, flags);
-	return 0;
+	return err;
 }
 
 static int attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
