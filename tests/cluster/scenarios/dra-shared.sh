@@ -99,7 +99,8 @@ shares one
 section 'vfrail restarts'
 kubectl -n kube-system rollout restart daemonset/vfrail > /dev/null
 check 'vfrail is restarted' kubectl -n kube-system rollout status daemonset/vfrail --timeout "${CHECK_DEADLINE}s"
-check 'the shared device stays in its slice' is true shared_devices .allowMultipleAllocations
+# Kubelet deletes the slices of a driver that is away for 30 s, as on a busy machine.
+check 'the shared device is in its slice' eventually is true shared_devices .allowMultipleAllocations
 check 'the device plugin has no unit' has '^0\?$' of_plugin
 shares s3
 RESOURCE=$shared pod late '' 1
