@@ -9,6 +9,9 @@
 
 namespace vfrail::kube {
 
+// Error::sys of a server that is too busy (Errc::busy, as other refusals are).
+constexpr int kTooManyRequests = 429;
+
 // `what` is the request: "GET /api/v1/nodes". `body` is a Status of the API, or what a proxy on the way says.
 // Error::sys is the HTTP status; codes as api_client.h has them.
 Error refusal(const std::string& what, unsigned status, std::string_view body);

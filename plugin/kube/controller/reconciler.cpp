@@ -1,6 +1,7 @@
 #include "plugin/kube/controller/reconciler.h"
 
 #include "plugin/kube/access/fields.h"
+#include "plugin/kube/client/refusal.h"
 #include "plugin/kube/controller/network_definition.h"
 #include "plugin/kube/controller/network_status.h"
 
@@ -11,7 +12,6 @@ namespace vfrail::kube {
 namespace {
 
 constexpr int kFirstHttpError = 300;
-constexpr int kTooManyRequests = 429;
 constexpr int kFirstServerError = 500;
 
 // Nobody answers, or who answers cannot: then the other networks have no better luck.

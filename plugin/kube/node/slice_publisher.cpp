@@ -2,6 +2,7 @@
 
 #include "common/text.h"
 #include "plugin/kube/access/fields.h"
+#include "plugin/kube/client/refusal.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,8 +20,6 @@ constexpr std::chrono::minutes kResync{5};
 
 // The watch shows sooner what somebody else has written.
 constexpr std::chrono::seconds kOvertaken{1};
-
-constexpr int kTooManyRequests = 429;
 
 bool is_overtaken(const Error& error) { return error.sys == 409 || error.sys == 404; }
 
