@@ -34,7 +34,7 @@ jq -n --argjson devices "$(nics 1)" '{apiVersion: "resource.k8s.io/v1", kind: "R
     kubectl apply -f - > /dev/null
 pod_of resourceClaimName=mine named
 works named
-pod ext '' 1
+asks ext '' 1
 works ext
 check 'five devices are allocated' eventually is 5 how_many_allocated
 check 'they reach each other' in_pod one ping -c 3 -W 5 "$(in_pod two ip -o -4 address show net1 | sed -E 's|.* inet ([0-9.]+)/.*|\1|')"
