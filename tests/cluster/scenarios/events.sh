@@ -41,7 +41,7 @@ kubectl get role -n default vfrail-events -o json | jq 'del(.metadata.resourceVe
 kubectl delete role -n default vfrail-events > /dev/null
 kubectl delete events.events.k8s.io -n default --all > /dev/null
 kubectl -n kube-system rollout restart daemonset/vfrail > /dev/null
-check 'vfrail is restarted' kubectl -n kube-system rollout status daemonset/vfrail --timeout "${CHECK_DEADLINE}s"
+# It does not become ready with a faulty entry, so that there is no end of the rollout to wait for.
 check 'vfrail says what it may not' eventually has 'an event could not be written.*cannot create resource.*events' \
     kubectl -n kube-system logs daemonset/vfrail -c kube
 check 'and serves the other resource' eventually is $DEVICES allocatable
