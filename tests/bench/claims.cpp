@@ -83,33 +83,25 @@ Pool pool_of(const std::string& root) {
   return match(*config, *inventory).pools.at(0);
 }
 
-void prepare(Stub& stub, size_t claim) {
-  DraV1::PrepareRequest request;
+// `method` for one claim; throws what it refuses.
+template <class Request, class Response>
+void call_for(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+              size_t claim) {
+  Request request;
   auto& out = *request.add_claims();
   out.set_namespace_("default");
   out.set_name("nic");
   out.set_uid(uid_of(claim));
-  DraV1::PrepareResponse response;
+  Response response;
   grpc::ClientContext context;
-  if (!stub.NodePrepareResources(&context, request, &response).ok())
-    throw std::runtime_error("a prepare has failed");
+  const grpc::Status status = (stub.*method)(&context, request, &response);
+  if (!status.ok()) throw std::runtime_error(status.error_message());
   const auto& answer = response.claims().at(uid_of(claim));
   if (!answer.error().empty()) throw std::runtime_error(answer.error());
 }
 
-void unprepare(Stub& stub, size_t claim) {
-  DraV1::UnprepareRequest request;
-  auto& out = *request.add_claims();
-  out.set_namespace_("default");
-  out.set_name("nic");
-  out.set_uid(uid_of(claim));
-  DraV1::UnprepareResponse response;
-  grpc::ClientContext context;
-  if (!stub.NodeUnprepareResources(&context, request, &response).ok())
-    throw std::runtime_error("an unprepare has failed");
-  const std::string& error = response.claims().at(uid_of(claim)).error();
-  if (!error.empty()) throw std::runtime_error(error);
-}
+void prepare(Stub& stub, size_t claim) { call_for(stub, &Stub::NodePrepareResources, claim); }
+void unprepare(Stub& stub, size_t claim) { call_for(stub, &Stub::NodeUnprepareResources, claim); }
 
 using Call = std::function<void(Stub&, size_t)>;
 

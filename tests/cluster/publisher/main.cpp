@@ -1,9 +1,17 @@
 // publish-slices: the API side of many nodes (NodeAgent of `vfrail-kube node`, unchanged) in one process, for
 // tests/cluster/many_nodes. The cluster is that of $KUBECONFIG; nodes are node-00001 and so on.
-//   publish-slices nodes FIRST LAST             creates the Node objects
-//   publish-slices publish FIRST LAST DEVICES   agents, sixteen at a time, each until its devices are
-//   published publish-slices stay FIRST LAST DEVICES      the agents of all of them, until standard input
-//   ends publish-slices offer DEVICES healthy|unhealthy   prints the body of PUT /devices
+//
+//   publish-slices nodes FIRST LAST
+//     creates the Node objects
+//
+//   publish-slices publish FIRST LAST DEVICES
+//     agents, sixteen at a time, each until its devices are published
+//
+//   publish-slices stay FIRST LAST DEVICES
+//     the agents of all of them, until standard input ends
+//
+//   publish-slices offer DEVICES healthy|unhealthy
+//     prints the body of PUT /devices
 #include "plugin/kube/access/cluster_access.h"
 #include "plugin/kube/node/node_agent.h"
 #include "tests/cluster/publisher/devices.h"
