@@ -21,7 +21,7 @@ ip link set "$interface" up && ip addr add "10.9.0.$machine/24" dev "$interface"
 step=0
 mkdir /tmp/www
 busybox httpd -h /tmp/www
-others_step() { busybox wget -T 5 -q -O - "http://10.8.0.$other/step"; }
+others_step() { timeout 5 busybox wget -q -O - "http://10.8.0.$other/step"; }
 other_is_there() { [ "$(others_step)" -ge $step ]; }
 together() {
     step=$((step + 1))
