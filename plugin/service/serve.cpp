@@ -174,14 +174,15 @@ void set_up_process() {
   ::mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
+// A runtime with CDI takes milliseconds; on a node that is starting, more.
+constexpr std::chrono::milliseconds kRuntimeReadsWithin{5000};
+
 // A runtime without CDI ignores the names, and the container has no device nodes. By kubelet every runtime
 // gets them; but nothing corrects them when an RDMA device is renumbered.
 CdiChoice choose_cdi_folder(const ServeOptions& options, CdiUse use, const SysRoot& sys, Log& log) {
   CdiChoice out = choose_cdi(use, options.cdi_dir, sys, [&](const std::string& folder) {
     std::string why = not_of_host(folder, sys);
-    if (!why.empty()) return why;
-    const auto opened = open_cdi_folder(folder);
-    return opened ? std::string() : opened.error().text;
+    return why.empty() ? find_fault_of_cdi_folder(folder, kRuntimeReadsWithin) : why;
   });
   if (out.refused) {
     log.warning("CDI is asked for and cannot work: device nodes go by kubelet",

@@ -9,6 +9,7 @@
 #include "tests/support/deadline.h"
 #include "tests/support/places.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include <set>
 #include <signal.h>
 #include <sstream>
+#include <thread>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -173,6 +175,29 @@ struct MountedFolder {
   ~MountedFolder() { fs::remove_all(path); }
 };
 
+// Reads each spec of the folder, as CDI's library does in a runtime.
+class CdiReader {
+ public:
+  explicit CdiReader(std::string folder)
+      : thread_([this, folder = std::move(folder)] {
+          for (; !ended_; std::this_thread::sleep_for(milliseconds{2})) {
+            std::error_code error;
+            for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+              (void)read_text(at->path());
+          }
+        }) {}
+  CdiReader(const CdiReader&) = delete;
+  CdiReader& operator=(const CdiReader&) = delete;
+  ~CdiReader() {
+    ended_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> ended_{false};
+  std::thread thread_;
+};
+
 TEST_CASE("CDI is used where the runtime's configuration says so, in the folder that it reads") {
   const IgbNode node;
   node.fill();
@@ -200,8 +225,14 @@ TEST_CASE("CDI is used where the runtime's configuration says so, in the folder 
   }
   SECTION("its folder is mounted here") {
     configure(elsewhere);
+    const CdiReader runtime(mounted.path);
     CHECK(devices({}, "device nodes go by CDI folder=" + mounted.path) == 0);
     CHECK(fs::exists(mounted.path + "/vfrail-nvidia.com-net-pci-0000:21:10.2.json"));
+  }
+  SECTION("its folder is mounted here, and it reads nothing there, whatever it is configured to") {
+    configure(elsewhere);
+    CHECK(devices({}, "no container runtime has read a spec there within 5000 ms") == 3);
+    CHECK(fs::is_empty(mounted.path));
   }
   SECTION("its folder is not mounted here") {
     configure("version = 3\n[plugins.x]\ncdi_spec_dirs = [\"" + node.cdi_dir() + "\"]\n");

@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <thread>
 #include <unistd.h>
 
 namespace vfrail::plugin {
@@ -25,6 +27,12 @@ constexpr std::chrono::minutes kAbandoned{1};
 
 // An image can take minutes to come.
 constexpr time_t kReadWithin = 300;
+
+constexpr std::chrono::milliseconds kProbePause{5};
+
+// Of no device, to see whether somebody reads the folder.
+constexpr const char* kProbeKind = "vfrail.io/runtime-check";
+constexpr std::string_view kProbe = "vfrail-vfrail.io-runtime-check-";
 
 std::vector<std::string> our_files(const std::string& folder) {
   std::vector<std::string> out;
@@ -65,6 +73,18 @@ bool is_on_node(const std::string& end, const SysRoot& sys) {
   if (!id) return false;
   const char* bus = id->pci() ? "pci" : "auxiliary";
   return sys.exists(std::string("sys/bus/") + bus + "/devices/" + end).value_or(true);
+}
+
+// A spec's access time is before its modification time until somebody reads it (write_cdi_spec()); equal:
+// read within one tick of the kernel's clock.
+bool was_read(const struct stat& spec) {
+  return spec.st_atim.tv_sec > spec.st_mtim.tv_sec ||
+         (spec.st_atim.tv_sec == spec.st_mtim.tv_sec && spec.st_atim.tv_nsec >= spec.st_mtim.tv_nsec);
+}
+
+bool has_access_times(const std::string& folder) {
+  struct statvfs mount {};
+  return ::statvfs(folder.c_str(), &mount) == 0 && (mount.f_flag & ST_NOATIME) == 0;
 }
 
 bool is_of_a_claim(const std::string& file) {
@@ -108,13 +128,36 @@ Result<> open_cdi_folder(const std::string& folder) {
         .in("CDI folder " + folder + " (mount the host's there, at the same path; --cdi-dir names another)");
   }
   for (const std::string& name : our_files(folder)) {
-    if (name.find(".json.new") == std::string::npos) continue;
+    if (name.find(".json.new") == std::string::npos && !name.starts_with(kProbe)) continue;
     std::error_code gone;
     const auto written = fs::last_write_time(folder + "/" + name, gone);
     if (!gone && fs::file_time_type::clock::now() - written > kAbandoned)
       TRY(remove_file(folder + "/" + name));
   }
   return {};
+}
+
+std::string find_fault_of_cdi_folder(const std::string& folder, std::chrono::milliseconds patience) {
+  if (const auto opened = open_cdi_folder(folder); !opened) return opened.error().text;
+  if (!has_access_times(folder)) return "";
+  CdiSpec probe{kProbeKind, std::to_string(std::random_device()()), {}};
+  probe.edits.env = {{"VFRAIL_RUNTIME_CHECK", "1"}};
+  if (const auto put = put_cdi_spec(folder, probe); !put) return put.error().text;
+  const std::string path = folder + "/" + probe.file_name();
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  bool read = false;
+  for (;;) {
+    struct stat now {};
+    // Whoever removes it has found it.
+    read = ::stat(path.c_str(), &now) != 0 || was_read(now);
+    if (read || std::chrono::steady_clock::now() >= deadline) break;
+    std::this_thread::sleep_for(kProbePause);
+  }
+  (void)remove_file(path);
+  return read ? ""
+              : "no container runtime has read a spec there within " + std::to_string(patience.count()) +
+                    " ms, as one with CDI does at once (containerd before 1.7 has none, whatever is "
+                    "configured)";
 }
 
 Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec) {
@@ -135,8 +178,7 @@ std::vector<std::string> remove_specs_of_gone_devices(const std::string& folder,
 
 std::vector<std::string> find_unread_specs(const std::string& folder,
                                            const std::function<bool(const std::string& device_id)>& in_use) {
-  struct statvfs mount {};
-  if (::statvfs(folder.c_str(), &mount) != 0 || (mount.f_flag & ST_NOATIME) != 0) return {};
+  if (!has_access_times(folder)) return {};
   const time_t now = ::time(nullptr);
   std::vector<std::string> out;
   for (const std::string& name : our_files(folder)) {
@@ -144,11 +186,7 @@ std::vector<std::string> find_unread_specs(const std::string& folder,
     struct stat there {};
     if (::stat((folder + "/" + name).c_str(), &there) != 0 || now - there.st_mtim.tv_sec < kReadWithin)
       continue;
-    // Equal: read within one tick of the kernel's clock (write_cdi_spec()).
-    const bool unread =
-        there.st_atim.tv_sec < there.st_mtim.tv_sec ||
-        (there.st_atim.tv_sec == there.st_mtim.tv_sec && there.st_atim.tv_nsec < there.st_mtim.tv_nsec);
-    if (unread) out.push_back(name);
+    if (!was_read(there)) out.push_back(name);
   }
   return out;
 }

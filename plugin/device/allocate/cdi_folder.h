@@ -15,6 +15,7 @@
 #include "common/result.h"
 #include "plugin/device/match/devices_in_use.h"
 
+#include <chrono>
 #include <functional>
 #include <set>
 #include <string>
@@ -24,6 +25,12 @@ namespace vfrail::plugin {
 
 // Creates it, and removes the incomplete files of killed processes. An error names the folder and the remedy.
 Result<> open_cdi_folder(const std::string& folder);
+
+// Why the folder cannot be used, or nobody uses it; empty: a container runtime reads specs there. Its
+// configuration can say so in vain: containerd before 1.7 ignores enable_cdi. So a spec of no device is
+// written, which CDI's library reads within milliseconds, and removed when it has been read, or after
+// `patience`. Where the mount keeps no access times nobody can know.
+std::string find_fault_of_cdi_folder(const std::string& folder, std::chrono::milliseconds patience);
 
 // Writes the spec. Concurrent calls, also for the same device, are fine.
 Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec);

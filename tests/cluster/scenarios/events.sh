@@ -1,7 +1,7 @@
 # What an administrator must see stands at the Node as an Event: a resource without a healthy device, a fault of the configuration;
 # without the right to write it vfrail says so, and works on.
 list_never_below 0
-explained_here='^pods/kube-system_vfrail-.* warning (devices are unhealthy|.*not served|.*configuration)'
+explained_here='^pods/kube-system_vfrail-.* (warning (devices are unhealthy|.*configuration)|error a resource is not served, its entry)'
 account=system:serviceaccount:kube-system:vfrail
 # posted REASON: the type, count and text of the Events of the Node by vfrail.
 posted() {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -51,6 +52,40 @@ TEST_CASE("a CDI folder that cannot be created is an error with the remedy") {
   CHECK(opened.error().text.find("mount") != std::string::npos);
 }
 
+TEST_CASE("whether a runtime reads the CDI folder is seen, and nothing of it stays") {
+  const test::TempDir dir;
+  const std::string folder = dir.path("cdi");
+  CHECK(find_fault_of_cdi_folder(folder, std::chrono::milliseconds{20})
+            .find("no container runtime has read a spec there within 20 ms") == 0);
+  CHECK(files(folder).empty());
+  std::string spec;
+  std::thread runtime([&] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+    while (spec.empty() && std::chrono::steady_clock::now() < until) {
+      for (const std::string& name : files(folder)) {
+        if (!name.ends_with(".json")) continue;
+        std::stringstream text;
+        text << std::ifstream(folder + "/" + name).rdbuf();
+        spec = text.str();
+      }
+    }
+  });
+  CHECK(find_fault_of_cdi_folder(folder, std::chrono::seconds{30}).empty());
+  runtime.join();
+  CHECK(files(folder).empty());
+  // It is one that CDI's library takes: a faulty file would be an error of the runtime.
+  const auto parsed = parse_cdi_spec(spec);
+  REQUIRE(parsed);
+  CHECK(parsed->edits.env.contains("VFRAIL_RUNTIME_CHECK"));
+}
+
+TEST_CASE("a CDI folder that cannot be used is said to be so") {
+  const test::TempDir dir;
+  touch(dir.path("file"));
+  CHECK(find_fault_of_cdi_folder(dir.path("file/cdi"), std::chrono::milliseconds{20})
+            .find("mount the host's there") != std::string::npos);
+}
+
 TEST_CASE("at start only our temporary files are removed, and only if nobody can be writing them") {
   const test::TempDir dir;
   const Texts stay{"nvidia.com-gpu.yaml", "other.json.new.5", "sriov-dp-nvidia.com-net-pci-hostdev.yaml",
@@ -58,9 +93,10 @@ TEST_CASE("at start only our temporary files are removed, and only if nobody can
                    "vfrail-nvidia.com-net-pci-0000:03:02.2.json.new"};
   for (const std::string& name : stay) touch(dir.path(name));
   const Texts abandoned{"vfrail-nvidia.com-net-pci-0000:03:02.1.json.new",
+                        "vfrail-vfrail.io-runtime-check-7.json",
                         "vfrail-nvidia.com-net-pci-0000:03:02.1.json.new.7"};
   for (const std::string& name : abandoned) touch(dir.path(name));
-  for (const std::string& name : {stay[1], abandoned[0], abandoned[1]})
+  for (const std::string& name : {stay[1], abandoned[0], abandoned[1], abandoned[2]})
     fs::last_write_time(dir.path(name), fs::file_time_type::clock::now() - std::chrono::hours{1});
   REQUIRE(open_cdi_folder(dir.path()));
   CHECK(files(dir.path()) == stay);
