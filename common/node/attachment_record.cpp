@@ -99,7 +99,7 @@ std::optional<AttachmentName> AttachmentName::parse(std::string_view text) {
   return AttachmentName{std::string(id), std::move(*ifname)};
 }
 
-// CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=a;K8S_POD_NAME=b;K8S_POD_UID=c".
+// CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=a;K8S_POD_NAME=b".
 RecordedPod pod_of(const Record& record) {
   RecordedPod out;
   for (const std::string& one : split(record.cni_args, ";")) {
@@ -108,7 +108,6 @@ RecordedPod pod_of(const Record& record) {
     };
     take("K8S_POD_NAME=", out.name);
     take("K8S_POD_NAMESPACE=", out.name_space);
-    take("K8S_POD_UID=", out.uid);
   }
   return out;
 }

@@ -181,11 +181,10 @@ struct Record {
   bool operator==(const Record&) const = default;
 };
 
-// The pod, as the runtime named it at ADD (CNI_ARGS). All empty if it gave no name (no Kubernetes).
+// The pod, as the runtime named it at ADD (CNI_ARGS). Both empty if it gave no name (no Kubernetes).
 struct RecordedPod {
   std::string name_space;
   std::string name;
-  std::string uid;
   std::string text() const;  // "namespace/name", or empty
 };
 RecordedPod pod_of(const Record& record);

@@ -105,10 +105,8 @@ Daemon::Time Daemon::work() {
     publishers_.ask_in_use(now);
   }
   now = steady_clock::now();
-  const auto overdue_at = asking_pods_ ? asking_pods_->cancel_overdue(now) : std::nullopt;
-  return std::min({publishers_.run_due(now), overdue_at.value_or(Time::max()), rescan_at_,
-                   advertised_.read_at(), advertised_.ask_at(), reload_at_, kernel_.next(now),
-                   config_.next(now)});
+  return std::min({publishers_.run_due(now), rescan_at_, advertised_.read_at(), advertised_.ask_at(),
+                   reload_at_, kernel_.next(now), config_.next(now)});
 }
 
 // What is not yet settled is read as a whole: what it waits for can be without an event.
@@ -263,18 +261,8 @@ void Daemon::find_orphans(Time asked, Time now) {
     if (again) advertised_.ask_by(*again);
   }
   // Devices that are in another namespace are orphaned whether or not there are records.
-  report_orphans(owners ? std::optional(*std::move(owners)) : std::nullopt, now);
-  ask_pods();
-}
-
-void Daemon::report_orphans(std::optional<AttachedDevices> attached, Time now) {
-  std::map<std::string, bool> has_pod;
-  for (const auto& [device, uid] : pod_of_) {
-    const auto known = pods_.find(uid);
-    if (known != pods_.end()) has_pod[device] = known->second;
-  }
-  const bool more = advertised_.find_orphans(std::move(attached), has_pod, now);
-  const Attachments attachments(options_.cni_state_dir);
+  const bool more = advertised_.find_orphans(
+      owners ? std::optional(*std::move(owners)) : std::optional<AttachedDevices>(), now);
   Remark orphaned{"orphaned", {}};
   for (const auto& [id, what] : advertised_.orphans()) {
     const auto owner = advertised_.attached().find(id);
@@ -284,26 +272,6 @@ void Daemon::report_orphans(std::optional<AttachedDevices> attached, Time now) {
   remark(orphaned);
   // A sweep would leave alone again what it has left alone.
   if (more) sweep();
-}
-
-void Daemon::ask_pods() {
-  if (options_.pods_socket.empty() || asking_pods_) return;
-  const Attachments attachments(options_.cni_state_dir);
-  pod_of_.clear();
-  std::set<std::string> asked;
-  for (const auto& [device, since] : advertised_.without_container()) {
-    const auto owner = advertised_.attached().find(device);
-    if (owner == advertised_.attached().end()) continue;
-    const auto record = attachments.load(owner->second);
-    const std::string uid = record && *record ? pod_of(**record).uid : std::string();
-    if (!uid.empty()) asked.insert(pod_of_[device] = uid);
-  }
-  if (asked.empty()) return;
-  asking_pods_ = std::make_unique<PodsCall>(
-      PodsCall::Request{.socket = options_.pods_socket, .uids = std::move(asked)},
-      [inbox = inbox_](PodsCall::Answer answer) {
-        inbox->put([&](Inbox::Content& content) { content.pods = std::move(answer); });
-      });
 }
 
 void Daemon::sweep() {
@@ -380,13 +348,8 @@ bool Daemon::read_signals() {
 }
 
 bool Daemon::read_inbox() {
-  Inbox::Content content = inbox_->take();
+  const Inbox::Content content = inbox_->take();
   if (content.rescan) rescan_at_ = {};
-  if (content.pods) {
-    asking_pods_.reset();
-    pods_ = *std::move(content.pods);
-    report_orphans(std::nullopt, steady_clock::now());
-  }
   return !content.stop;
 }
 

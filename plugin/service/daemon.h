@@ -13,12 +13,10 @@
 #include "plugin/observe/status/remarks.h"
 #include "plugin/observe/status/status.h"
 #include "plugin/publish/publishers.h"
-#include "plugin/service/kubelet/pods_call.h"
 #include "plugin/service/sweep_run.h"
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,9 +43,6 @@ class Daemon {
     bool own_netns_is_host = false;  // of this process
     // Where vfrail-cni has its records; empty: unknown.
     std::string cni_state_dir = {};
-    // Of kubelet's Pods API, to know whether the pod of an attachment is there; empty, or nobody answers: the
-    // time alone decides.
-    std::string pods_socket = {};
     // The CNI executable, to run `sweep` with when attachments are orphaned; empty: they are only reported.
     std::string sweep_program = {};
     // The result of that configuration for the present node, of which at least that is read again. Runs on
@@ -107,12 +102,8 @@ class Daemon {
   void print_failure(const std::optional<Advertised::Failure>& before) const;
   // Takes kubelet's answer, if it is there.
   void take_answer(Time now);
-  // Finds devices that no container has although they are attached. After an answer that was asked for then.
+  // Reports orphaned attachments, and has them swept. After an answer that was asked for then.
   void find_orphans(Time asked, Time now);
-  // Reports the orphaned ones, and has them swept. No value: what is attached is as it was.
-  void report_orphans(std::optional<AttachedDevices> attached, Time now);
-  // Asks kubelet whether it has the pods of those devices.
-  void ask_pods();
   void sweep();
   void finish_sweep();
   Time next_whole_scan(Time now) const;
@@ -135,9 +126,6 @@ class Daemon {
   bool answer_decides_ = false;  // kubelet's answer alone is why to scan: no device has changed
   EventThrottle config_;
   std::optional<SweepRun> sweep_;
-  std::map<std::string, std::string> pod_of_;  // device -> UID of its pod, by its record, as asked last
-  PodsCall::Answer pods_;                      // kubelet's last answer
-  std::unique_ptr<PodsCall> asking_pods_;
   Remarks remarks_;
   std::string kubelet_complaint_;
   std::set<std::string>

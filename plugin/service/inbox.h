@@ -2,11 +2,9 @@
 #pragma once
 
 #include "common/unique_fd.h"
-#include "plugin/service/kubelet/pods_call.h"
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include <utility>
@@ -19,7 +17,6 @@ class Inbox {
   struct Content {
     bool stop = false;
     bool rescan = false;
-    std::optional<PodsCall::Answer> pods;
   };
 
   Inbox() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}

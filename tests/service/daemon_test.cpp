@@ -4,7 +4,6 @@
 #include "common/unique_fd.h"
 #include "plugin/observe/events/event_throttle.h"
 #include "plugin/service/kubelet/kubelet_publisher.h"
-#include "tests/kubelet/pods_server.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
@@ -37,9 +36,7 @@ constexpr const char* kHostdev = "nvidia.com/hostdev";
 class Running {
  public:
   Running(const TempDir& folder, Registration registration, std::vector<Pool> first,
-          const std::string& log = "/dev/null", Daemon::Options::CareForFreed care_for_freed = {},
-          const Advertised::Times& times = {.ask_while_waiting = milliseconds{100},
-                                            .orphaned_after = milliseconds{1}})
+          const std::string& log = "/dev/null", Daemon::Options::CareForFreed care_for_freed = {})
       : pools_(std::move(first)),
         config_(any_config(folder.path("config.json"))),
         kubelet_({.kubelet_root = folder.path(),
@@ -50,10 +47,9 @@ class Running {
                   .stream_patience = milliseconds{50}},
                  log_),
         daemon_({.publishers = {&kubelet_},
-                 .times = times,
+                 .times = {.ask_while_waiting = milliseconds{100}, .orphaned_after = milliseconds{1}},
                  .rescan_interval = std::chrono::hours{1},
                  .cni_state_dir = folder.path("cni"),
-                 .pods_socket = pods_socket(folder.path()),
                  .sweep_program = folder.path("sweep"),
                  .read_pools = [this](const Config&, const Changed&) { return read_pools(); },
                  .care_for_freed = std::move(care_for_freed),
@@ -163,29 +159,6 @@ TEST_CASE("a preference that a changed configuration adds or removes reaches kub
   pool.config.preference = Preference::none;
   plugin.now({pool});
   CHECK(reported(false));
-}
-
-TEST_CASE("the device of a pod that kubelet is ending is not orphaned before kubelet has the pod no more") {
-  const TempDir folder;
-  const TestKubelet kubelet(folder.path());
-  PodsServer pods(folder.path());
-  pods.set({"u1"});
-  const Attachments attachments(folder.path("cni"));
-  Record record;
-  record.attachment = {"c1", "net1"};
-  record.device_key = kTwo[0];
-  record.cni_args = "K8S_POD_NAMESPACE=demo;K8S_POD_NAME=trainer-0;K8S_POD_UID=u1";
-  write_attachment(attachments, record);
-  Running plugin(folder, Registration::watcher, {make_pool(kTwo)}, folder.path("log"), {},
-                 {.ask_while_waiting = milliseconds{100},
-                  .orphaned_after = std::chrono::seconds{1},
-                  .orphaned_after_pod = milliseconds{1}});
-  REQUIRE(kubelet.wait_for(kHostdev, 2, kDeadline));
-  // By the time alone it would be orphaned by the third question.
-  REQUIRE(eventually([&] { return pods.calls() >= 4; }));
-  CHECK(plugin.orphaned() == 0);
-  pods.set({});
-  CHECK(eventually([&] { return plugin.orphaned() == 1; }));
 }
 
 TEST_CASE("a record that outlives its pod is logged with the pod's name, and swept, once") {

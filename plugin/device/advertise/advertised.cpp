@@ -117,18 +117,13 @@ void Advertised::answered(DevicesInUse answer, Time asked, Time now) {
 
 DevicesInUse Advertised::devices_in_use() const { return with_devices_of_units(*in_use_, published_); }
 
-bool Advertised::find_orphans(std::optional<AttachedDevices> attached,
-                              const std::map<std::string, bool>& has_pod, Time now) {
+bool Advertised::find_orphans(std::optional<AttachedDevices> attached, Time now) {
   if (attached) attached_ = *std::move(attached);
   const auto found = find_orphaned(published_, *in_use_, attached_);
   std::erase_if(orphaned_since_, [&](const auto& one) { return !found.contains(one.first); });
   std::map<std::string, std::string> lasting;
   for (const auto& [id, what] : found) {
-    Time& since = orphaned_since_.try_emplace(id, now).first->second;
-    const auto pod = has_pod.find(id);
-    if (pod != has_pod.end() && pod->second) since = now;
-    const Time due =
-        since + (pod != has_pod.end() && !pod->second ? times_.orphaned_after_pod : times_.orphaned_after);
+    const Time due = orphaned_since_.try_emplace(id, now).first->second + times_.orphaned_after;
     if (now >= due)
       lasting.emplace(id, what);
     else

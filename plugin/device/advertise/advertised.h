@@ -48,8 +48,6 @@ class Advertised {
     Duration ask_while_waiting{15'000};
     // A device is orphaned when it stays so for this long: a pod starts and ends in several steps.
     Duration orphaned_after{120'000};
-    // The same where kubelet says that it has the pod no more: the runtime may be at its end yet.
-    Duration orphaned_after_pod{30'000};
   };
 
   // Why the last reading failed, wholly or for some devices.
@@ -84,11 +82,9 @@ class Advertised {
   void answered(DevicesInUse answer, Time asked, Time now);
   void not_answered(Time now);
   // After an answer: the devices that vfrail-cni's records name (no value: they cannot be read, and are as
-  // they were) beside those that containers have; and by device, as far as it is known, whether kubelet still
-  // has its pod, which is then the pod's to give back. True: one is orphaned for long enough that was not at
-  // the last call.
-  bool find_orphans(std::optional<AttachedDevices> attached, const std::map<std::string, bool>& has_pod,
-                    Time now);
+  // they were) beside those that containers have. True: one is orphaned for long enough that was not at the
+  // last call.
+  bool find_orphans(std::optional<AttachedDevices> attached, Time now);
 
   const std::vector<PublishedPool>& pools() const { return published_; }
   bool has_list() const { return listed_at_.has_value(); }
@@ -98,8 +94,6 @@ class Advertised {
   const std::vector<Remark>& remarks() const { return remarks_; }
   // By device, with a description.
   const std::map<std::string, std::string>& orphans() const { return orphans_; }
-  // Devices that no container has although they are attached, and since when: orphaned, or not yet.
-  const std::map<std::string, Time>& without_container() const { return orphaned_since_; }
   // As far as it is known.
   const AttachedDevices& attached() const { return attached_; }
 

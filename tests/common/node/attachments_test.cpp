@@ -89,18 +89,10 @@ TEST_CASE("A record that cannot be read, or is another attachment's, is an error
   }
 }
 
-TEST_CASE("The pod of a record is that of the runtime's arguments") {
-  Record record = make_record("c1", "0000:03:02.1");
-  record.cni_args = "IgnoreUnknown=1;K8S_POD_NAMESPACE=demo;K8S_POD_NAME=trainer-0;K8S_POD_UID=0f3c";
-  CHECK(pod_of(record).text() == "demo/trainer-0");
-  CHECK(pod_of(record).uid == "0f3c");
-}
-
 TEST_CASE("An attachment outside Kubernetes is described by its container") {
   Record record = make_record("c1", "0000:03:02.1");
   record.cni_args.clear();
   CHECK(pod_of(record).text().empty());
-  CHECK(pod_of(record).uid.empty());
   CHECK(attachment_text(record) == "net1 of container c1, network rail0");
 }
 

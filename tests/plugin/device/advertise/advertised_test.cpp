@@ -346,47 +346,21 @@ TEST_CASE("kubelet is asked often while a device is in a list only because a con
   CHECK(advertised.pools()[0]->find(id_of(0)) == nullptr);
 }
 
-TEST_CASE("a device is not orphaned while kubelet has its pod, and soon when it has it no more") {
-  Advertised advertised({}, kStart);
-  const Truth truth;
-  REQUIRE(advertised.read(truth.read(), kStart));
-  advertised.answered({}, kStart, kStart);
-  const AttachedDevices attached{{id_of(1), {"c1", "net1"}}};
-  const std::map<std::string, bool> there{{id_of(1), true}};
-  const std::map<std::string, bool> gone{{id_of(1), false}};
-  CHECK_FALSE(advertised.find_orphans(attached, {}, kStart));
-  CHECK(advertised.without_container().contains(id_of(1)));
-  CHECK_FALSE(advertised.find_orphans(attached, there, kStart + seconds{60}));
-  CHECK_FALSE(advertised.find_orphans(attached, there, kStart + seconds{600}));
-  CHECK(advertised.orphans().empty());
-  SECTION("the pod has ended: the time begins then") {
-    advertised.asked(kStart + seconds{620});
-    CHECK_FALSE(advertised.find_orphans(attached, gone, kStart + seconds{620}));
-    CHECK(advertised.ask_at() <= kStart + seconds{630});
-    CHECK(advertised.find_orphans(attached, gone, kStart + seconds{630}));
-    CHECK(advertised.orphans().contains(id_of(1)));
-  }
-  SECTION("kubelet does not say any more: the longer time") {
-    CHECK_FALSE(advertised.find_orphans(attached, {}, kStart + seconds{719}));
-    CHECK(advertised.find_orphans(attached, {}, kStart + seconds{720}));
-  }
-}
-
 TEST_CASE("an orphan is one that stays so for a while, and unreadable records change nothing") {
   Advertised advertised({}, kStart);
   const Truth truth;
   REQUIRE(advertised.read(truth.read(), kStart));
   advertised.answered({}, kStart, kStart);
   const AttachedDevices attached{{id_of(1), {"c1", "net1"}}};
-  CHECK_FALSE(advertised.find_orphans(attached, {}, kStart));
+  CHECK_FALSE(advertised.find_orphans(attached, kStart));
   CHECK(advertised.orphans().empty());
   CHECK(advertised.ask_at() <= kStart + seconds{120});
-  CHECK_FALSE(advertised.find_orphans(std::nullopt, {}, kStart + seconds{60}));
-  CHECK(advertised.find_orphans(std::nullopt, {}, kStart + seconds{120}));
+  CHECK_FALSE(advertised.find_orphans(std::nullopt, kStart + seconds{60}));
+  CHECK(advertised.find_orphans(std::nullopt, kStart + seconds{120}));
   CHECK(advertised.orphans() ==
         std::map<std::string, std::string>{{id_of(1), "has the record of an attachment"}});
   // It is swept once.
-  CHECK_FALSE(advertised.find_orphans(attached, {}, kStart + seconds{121}));
+  CHECK_FALSE(advertised.find_orphans(attached, kStart + seconds{121}));
   SECTION("kubelet has given it to a pod") {
     DevicesInUse used;
     used.resources["intel.com/hostdev"][id_of(1)] = {"default", "p", "c"};
@@ -397,6 +371,6 @@ TEST_CASE("an orphan is one that stays so for a while, and unreadable records ch
     used.resources["claim default/nics"][id_of(1)] = {"default", "p", "c"};
     advertised.answered(used, kStart + seconds{130}, kStart + seconds{130});
   }
-  CHECK_FALSE(advertised.find_orphans(attached, {}, kStart + seconds{130}));
+  CHECK_FALSE(advertised.find_orphans(attached, kStart + seconds{130}));
   CHECK(advertised.orphans().empty());
 }
