@@ -38,10 +38,13 @@ CdiRuntime decide_containerd(const RuntimeConfig& config) {
   if (config.all.cri_disabled)
     return {CdiSupport::unknown, config.file + " disables the CRI plugin, so kubelet has another runtime"};
   if (!config.unknown.empty()) return {CdiSupport::unknown, config.unknown};
-  if (config.all.enable_cdi)
-    return decide_folders(config, *config.all.enable_cdi
-                                      ? CdiRuntime{CdiSupport::yes, config.file + " enables CDI"}
-                                      : CdiRuntime{CdiSupport::no, config.file + " has enable_cdi = false"});
+  if (config.all.enable_cdi && !*config.all.enable_cdi)
+    return decide_folders(config, {CdiSupport::no, config.file + " has enable_cdi = false"});
+  if (config.all.enable_cdi) {
+    CdiRuntime enabled{CdiSupport::yes, config.file + " enables CDI"};
+    enabled.may_be_ignored = config.all.version < kVersionOfContainerd2;
+    return decide_folders(config, std::move(enabled));
+  }
   if (config.all.version >= kVersionOfContainerd2)
     return decide_folders(config,
                           {CdiSupport::yes, config.file + " is of containerd 2, which has CDI enabled"});

@@ -26,6 +26,8 @@ struct CdiRuntime {
   // Where it reads specs, the one that counts most last; empty: not known. On the host, without the root.
   std::vector<std::string> folders = {};
   bool is_kubelets = false;  // the file is of a distribution whose kubelet has no other runtime
+  // An older release reads the same configuration and ignores that part: containerd 1.6, enable_cdi.
+  bool may_be_ignored = false;
 
   // "/run/cdi" is "/var/run/cdi".
   bool reads(std::string_view folder) const;

@@ -180,9 +180,12 @@ constexpr std::chrono::milliseconds kRuntimeReadsWithin{5000};
 // A runtime without CDI ignores the names, and the container has no device nodes. By kubelet every runtime
 // gets them; but nothing corrects them when an RDMA device is renumbered.
 CdiChoice choose_cdi_folder(const ServeOptions& options, CdiUse use, const SysRoot& sys, Log& log) {
-  CdiChoice out = choose_cdi(use, options.cdi_dir, sys, [&](const std::string& folder) {
+  CdiChoice out = choose_cdi(use, options.cdi_dir, sys, [&](const std::string& folder, bool seen) {
     std::string why = not_of_host(folder, sys);
-    return why.empty() ? find_fault_of_cdi_folder(folder, kRuntimeReadsWithin) : why;
+    if (!why.empty()) return why;
+    const auto opened = open_cdi_folder(folder);
+    if (!opened) return opened.error().text;
+    return seen ? find_no_reader(folder, kRuntimeReadsWithin) : std::string();
   });
   if (out.refused) {
     log.warning("CDI is asked for and cannot work: device nodes go by kubelet",

@@ -225,12 +225,19 @@ TEST_CASE("CDI is used where the runtime's configuration says so, in the folder 
   }
   SECTION("its folder is mounted here") {
     configure(elsewhere);
-    const CdiReader runtime(mounted.path);
     CHECK(devices({}, "device nodes go by CDI folder=" + mounted.path) == 0);
     CHECK(fs::exists(mounted.path + "/vfrail-nvidia.com-net-pci-0000:21:10.2.json"));
   }
-  SECTION("its folder is mounted here, and it reads nothing there, whatever it is configured to") {
-    configure(elsewhere);
+  // Of containerd 1.7, and of 1.6, which ignores it.
+  const std::string older =
+      "version = 2\n[plugins.x]\nenable_cdi = true\ncdi_spec_dirs = [\"" + mounted.path + "\"]\n";
+  SECTION("an older runtime reads what is written there") {
+    configure(older);
+    const CdiReader runtime(mounted.path);
+    CHECK(devices({}, "device nodes go by CDI folder=" + mounted.path) == 0);
+  }
+  SECTION("an older runtime reads nothing there, whatever it is configured to") {
+    configure(older);
     CHECK(devices({}, "no container runtime has read a spec there within 5000 ms") == 3);
     CHECK(fs::is_empty(mounted.path));
   }

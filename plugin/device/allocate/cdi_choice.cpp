@@ -26,7 +26,7 @@ CdiChoice choose_automatically(const CdiRuntime& runtime, const std::string& fol
                                const CdiFolderFault& fault) {
   if (runtime.support == CdiSupport::unknown)
     return {"", "whether the container runtime has CDI is not known: " + runtime.why};
-  const std::string why = fault(folder);
+  const std::string why = fault(folder, runtime.may_be_ignored);
   return why.empty() ? CdiChoice{folder, runtime.why} : CdiChoice{"", runtime.why + ", but " + why};
 }
 

@@ -25,8 +25,9 @@ struct CdiChoice {
   bool refused = false;  // CDI was asked for, and cannot work
 };
 
-// Whether specs can be written there; an error's text otherwise.
-using CdiFolderFault = std::function<std::string(const std::string& folder)>;
+// Whether specs can be written there, and, with `seen`, whether the runtime is seen to read them; an error's
+// text otherwise.
+using CdiFolderFault = std::function<std::string(const std::string& folder, bool seen)>;
 
 // `folder`: of the option; empty: the runtime's.
 CdiChoice choose_cdi(CdiUse use, const std::string& folder, const SysRoot& sys, const CdiFolderFault& fault);

@@ -137,8 +137,7 @@ Result<> open_cdi_folder(const std::string& folder) {
   return {};
 }
 
-std::string find_fault_of_cdi_folder(const std::string& folder, std::chrono::milliseconds patience) {
-  if (const auto opened = open_cdi_folder(folder); !opened) return opened.error().text;
+std::string find_no_reader(const std::string& folder, std::chrono::milliseconds patience) {
   if (!has_access_times(folder)) return "";
   CdiSpec probe{kProbeKind, std::to_string(std::random_device()()), {}};
   probe.edits.env = {{"VFRAIL_RUNTIME_CHECK", "1"}};

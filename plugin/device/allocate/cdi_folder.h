@@ -26,11 +26,11 @@ namespace vfrail::plugin {
 // Creates it, and removes the incomplete files of killed processes. An error names the folder and the remedy.
 Result<> open_cdi_folder(const std::string& folder);
 
-// Why the folder cannot be used, or nobody uses it; empty: a container runtime reads specs there. Its
-// configuration can say so in vain: containerd before 1.7 ignores enable_cdi. So a spec of no device is
-// written, which CDI's library reads within milliseconds, and removed when it has been read, or after
-// `patience`. Where the mount keeps no access times nobody can know.
-std::string find_fault_of_cdi_folder(const std::string& folder, std::chrono::milliseconds patience);
+// Why the specs of an open folder seem to be read by nobody; empty: a container runtime reads them. A spec of
+// no device is written, which a runtime with CDI (containerd since 1.7, whose library watches the folder)
+// reads within milliseconds, and removed when it has been read, or after `patience`. Where the mount keeps no
+// access times nobody can know, and it is empty as well.
+std::string find_no_reader(const std::string& folder, std::chrono::milliseconds patience);
 
 // Writes the spec. Concurrent calls, also for the same device, are fine.
 Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec);

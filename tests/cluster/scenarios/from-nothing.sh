@@ -5,6 +5,9 @@ if [ "$LAB_KERNEL" != 7 ]; then
     return
 fi
 . "$here/controller.sh"
+. "$here/pages.sh"
+pages_reachable
+explained_here=$without_server
 ends_without_pods=yes
 list_never_below 0
 check 'vfrail is removed from the node' installed --set uninstall=true

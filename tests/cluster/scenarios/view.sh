@@ -1,16 +1,7 @@
 # The cluster in one view: nodes, devices, pods, networks and doctor with all rights, with few, and of a node that does not answer.
 kube=build/release/bin/vfrail-kube
-# The API server asks the nodes' pages of the pods' addresses, to which it has a way here.
-start way-to-pods "$here/way_to_pods" "$work/pods.sock" "$SHELL_PORT" "$work/shell-secret"
-cat > "$work/egress.yaml" << END_OF_FILE
-apiVersion: apiserver.k8s.io/v1beta1
-kind: EgressSelectorConfiguration
-egressSelections:
-  - name: cluster
-    connection: {proxyProtocol: HTTPConnect, transport: {uds: {udsName: $work/pods.sock}}}
-END_OF_FILE
-stop kube-apiserver
-api_server --egress-selector-config-file "$work/egress.yaml"
+. "$here/pages.sh"
+pages_reachable
 . "$here/controller.sh"
 explained_here="^pods/kube-system_vfrail-.* warning devices are unhealthy |$without_server"
 # A pod of vfrail that ends meanwhile.

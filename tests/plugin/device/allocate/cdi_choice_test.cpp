@@ -16,13 +16,17 @@ namespace {
 struct ChoiceNode {
   test::TempDir folder;
   SysRoot sys{folder.path()};
+  mutable bool asked_to_see = false;
 
   void configure(const std::string& text) const {
     std::filesystem::create_directories(folder.path("etc/containerd"));
     std::ofstream(folder.path("etc/containerd/config.toml")) << text;
   }
   CdiChoice choose(CdiUse use, const std::string& option = "", const std::string& fault = "") const {
-    return choose_cdi(use, option, sys, [&](const std::string&) { return fault; });
+    return choose_cdi(use, option, sys, [&](const std::string&, bool seen) {
+      asked_to_see = seen;
+      return fault;
+    });
   }
 };
 
@@ -53,6 +57,22 @@ TEST_CASE("auto uses CDI where the runtime's configuration says so, and nowhere 
   const CdiChoice closed = node.choose(CdiUse::automatic, "", "it is not mounted");
   CHECK(closed.folder.empty());
   CHECK(closed.why.ends_with(", but it is not mounted"));
+}
+
+TEST_CASE("auto looks whether specs are read where an older runtime would ignore the configuration") {
+  const ChoiceNode node;
+  node.configure("version = 3\n");
+  CHECK(node.choose(CdiUse::automatic).folder == "/var/run/cdi");
+  CHECK_FALSE(node.asked_to_see);
+  node.configure("version = 3\n[plugins.x]\nenable_cdi = true\n");
+  CHECK(node.choose(CdiUse::automatic).folder == "/var/run/cdi");
+  CHECK_FALSE(node.asked_to_see);
+  for (const char* older :
+       {"version = 2\n[plugins.x]\nenable_cdi = true\n", "[plugins.x]\nenable_cdi = true\n"}) {
+    node.configure(older);
+    CHECK(node.choose(CdiUse::automatic).folder == "/var/run/cdi");
+    CHECK(node.asked_to_see);
+  }
 }
 
 TEST_CASE("specs go where the runtime reads them, and to no other folder") {
