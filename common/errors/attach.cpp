@@ -28,11 +28,13 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::log_file, "VF-LOG-FILE", "The logFile of the network cannot be used; the log goes to stderr.",
      "The file is not below /var/log or /tmp, its folder is not there, or it is not a regular file.",
      "Set logFile to a file such as /var/log/vfrail-cni.log, or leave it out."},
-    {ErrorId::no_device_named, "VF-NO-DEVICE-NAMED", "The configuration names no device.",
+    {ErrorId::no_device_named, "VF-NO-DEVICE-NAMED",
+     "The configuration names no device.",
      "Multus passed none: the annotation k8s.v1.cni.cncf.io/resourceName of the network is missing, the pod "
      "does not request that resource, or it requests fewer units than it has networks.",
-     "Give the network the annotation, and request one unit of the resource for each network. Without a "
-     "device plugin, set device, hwaddr, kernelpath or pciBusID."},
+     "Give the network the annotation, and request one unit of the resource for each network. Devices of "
+     "ResourceClaims take a Multus later than v4.3.0 (June 2026), which may get ResourceClaims and list "
+     "ResourceSlices. Without a device plugin, set device, hwaddr, kernelpath or pciBusID."},
     {ErrorId::device_conflict, "VF-DEVICE-CONFLICT",
      "The configuration names another device than the scheduler gave.",
      "The network has a static device, hwaddr or kernelpath beside the device that the device plugin "
@@ -46,7 +48,8 @@ constexpr ErrorRow kAttachErrors[] = {
      "The device belongs to another attachment that still runs. CNI code 11.",
      "Two device plugins advertise the same device, or two pods use a network with a static device.",
      "`vfrail inspect` in the vfrail pod of that node shows which pod has the device. Remove the second "
-     "device plugin, or the static device from the network."},
+     "device plugin, or the static device from the network. If that pod has ended: `/opt/cni/bin/vfrail "
+     "sweep` on the node."},
     {ErrorId::attached_already, "VF-ATTACHED-ALREADY",
      "The pod already has the device under this interface name.",
      "The runtime called ADD twice for the same attachment without a DEL.",
@@ -60,12 +63,11 @@ constexpr ErrorRow kAttachErrors[] = {
      "The network names an interface that stands on others, not that of a device.",
      "Name the interface of a device, or use the CNI plugins bridge or macvlan."},
     {ErrorId::master_unusable, "VF-MASTER-UNUSABLE",
-     "The interface that the pod's interface should stand on is not there, is not named, or cannot carry it.",
-     "The network has `mode`, and its `master` is not an interface of the host, or is of another kind: "
-     "macvlan "
-     "and ipvlan need Ethernet, ipoib needs InfiniBand. Or the kernel has no module of that kind.",
-     "Set master to an interface that `ip link` shows on the node. `modprobe macvlan`, `modprobe ipvlan` and "
-     "`modprobe ib_ipoib` load the modules."},
+     "The interface that the pod's interface is to stand on (`master`) is missing or cannot carry it.",
+     "`master` is not named or not an interface of the host, or is of another kind: macvlan and ipvlan need "
+     "Ethernet, ipoib needs InfiniBand. Or the kernel has no module of that kind.",
+     "Set master to an interface that `ip link` shows on the node. Load the module: `modprobe macvlan`, "
+     "`modprobe ipvlan` or `modprobe ib_ipoib`."},
     {ErrorId::no_interface, "VF-NO-INTERFACE", "A setting needs an interface, and the device has none.",
      "The device is bound to a user-space driver (vfio-pci), or it is InfiniBand without IPoIB.",
      "Take mtu, sysctl, sourceRouting and the settings of a link out of this network."},
@@ -87,11 +89,10 @@ constexpr ErrorRow kAttachErrors[] = {
      "Correct mac in the pod's annotation, in the network, or MAC in CNI_ARGS: 02:00:00:00:00:01."},
     {ErrorId::mac_in_use, "VF-MAC-IN-USE",
      "A warning: the requested MAC address is already in use on this node.",
-     "Another VF of the PF, another attachment or an interface of the host uses it: two pods request one "
-     "address, or a pod requests one of the node. The address is set nevertheless, and the switch then "
-     "delivers packets to one of the two, or to neither.",
-     "The message names what uses it. Give each pod its own address, in its annotation (mac) rather than in "
-     "the network, which all its pods share; or leave mac out."},
+     "Another VF of the PF, another attachment or an interface of the host uses it. It is set nevertheless, "
+     "and the switch delivers packets to one of the two, or to neither.",
+     "The message names what uses it. Give each pod its own address, by mac in its annotation rather than "
+     "in the network, which its pods share; or leave mac out."},
     {ErrorId::link_setting_refused, "VF-LINK-SETTING-REFUSED",
      "The kernel refuses to move the interface, or one of its settings.",
      "The driver does not have the setting or the value, or the name is taken by an alternative name.",
@@ -103,7 +104,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "Take vlan, rates, spoofchk, trust, link_state and guid out of the network, or let the hypervisor set "
      "them."},
     {ErrorId::vf_setting_refused, "VF-SETTING-REFUSED",
-     "The PF's driver refuses a setting of the VF. What was set before is restored.",
+     "The PF's driver refuses a setting of the VF. CNI code 103. What was set before is restored.",
      "The driver does not have the setting, not with this value, or not in this mode.",
      "Take the key that the message names out of the network. `ip link set PF vf N SETTING` on the node "
      "gives the same answer."},

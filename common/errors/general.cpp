@@ -85,10 +85,15 @@ constexpr ErrorRow kGeneralErrors[] = {
      "Compare the name with `lspci -D` on the node. Leave deviceID out of networks that have a device "
      "plugin: Multus adds it."},
     {ErrorId::device_not_in_host, "VF-DEVICE-NOT-IN-HOST",
-     "The device's interface or RDMA device is not in the host. CNI code 11.",
-     "It has not returned from the last pod, somebody else moved it, or its driver is just starting.",
-     "Kubelet tries again, which usually helps. If not, find the process that keeps the old namespace: `lsns "
-     "-t net`. End it, or rebind the driver of the VF."},
+     "The device's interface or RDMA device is not in the host. CNI code 11; at Allocate, the pod is "
+     "rejected.",
+     "It has not returned from the last pod, somebody else moved it, or its driver is just starting. A pod "
+     "that is deleted by force counts as gone at once: Allocate waits up to 10 s for its devices, and after "
+     "a wait in vain not again for a minute.",
+     "Kubelet tries again, which usually helps. If not, on the node: `/opt/cni/bin/vfrail sweep` brings "
+     "back what has a record, and says what it keeps. End the process that keeps the old namespace (`lsns "
+     "-t net`); one without a process and of no running pod ends with `ip netns delete NAME`. Or rebind the "
+     "driver of the VF."},
     {ErrorId::no_driver, "VF-NO-DRIVER",
      "No driver is bound to the device, so it has neither an interface nor an RDMA device.",
      "The driver is not loaded, or sriov_drivers_autoprobe of the PF is 0.",
@@ -103,8 +108,9 @@ constexpr ErrorRow kGeneralErrors[] = {
     {ErrorId::device_unclean, "VF-DEVICE-UNCLEAN",
      "The device is not what it was before its last pod, and could not be restored. No pod gets it.",
      "A pod with NET_ADMIN changed something of its interface that the driver refuses to restore.",
-     "On the node: `/opt/cni/bin/vfrail sweep`. If that does not help, rebind the driver of the VF, which "
-     "creates a new interface."},
+     "On the node: `/opt/cni/bin/vfrail sweep`. If that does not help, rebind the driver, which creates a "
+     "new interface: `echo ADDRESS | tee /sys/bus/pci/devices/ADDRESS/driver/unbind`, then `echo ADDRESS | "
+     "tee /sys/bus/pci/drivers_probe`."},
 };
 static_assert(kGeneralErrors[0].id == ErrorId{} &&
               std::size(kGeneralErrors) == static_cast<size_t>(ErrorId::network_config));
