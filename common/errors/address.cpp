@@ -19,8 +19,8 @@ constexpr ErrorRow kAddressErrors[] = {
      "The IPAM plugin failed; message and CNI code are those of the plugin. The device is "
      "restored.",
      "The range has no free address, or the plugin cannot reach its API server or store.",
-     "See the plugin's message. Enlarge the range, or release addresses of ended pods: `/opt/cni/bin/vfrail "
-     "sweep`. For whereabouts, check its kubeconfig and service account."},
+     "See its message. Enlarge the range, or release addresses of ended pods: `/opt/cni/bin/vfrail sweep`. "
+     "For whereabouts, check its kubeconfig and service account."},
     {ErrorId::ipam_timeout, "VF-IPAM-TIMEOUT",
      "The IPAM plugin did not answer in time and was ended. CNI code 11.",
      "Many pods start at once, or its API server is slow.",
@@ -54,15 +54,14 @@ constexpr ErrorRow kAddressErrors[] = {
      "`show_gids` in the pod, or /sys/class/infiniband/DEVICE/ports/1/gids, shows whether it has come "
      "since. If not, rebind the driver of the VF."},
     {ErrorId::gid_index_moved, "VF-GID-INDEX-MOVED",
-     "The RoCE v2 GID of the pod's address has another index than on the other rails. The pod has been "
-     "attached.",
+     "The RoCE v2 GID of the pod's address has another index than on the other rails. The pod is attached.",
      "Another entry was in the GID table before it: a link-local address that is not made of the MAC, an "
      "address of a VLAN or macvlan on the interface, or a GID that a queue pair still uses.",
      "NCCL from 2.21 on finds the GID by itself: take NCCL_IB_GID_INDEX out of the pod. Or remove the "
      "entry, which the message names, and delete the pod."},
     {ErrorId::pod_files, "VF-POD-FILES",
-     "The files of a pod below /run/vfrail/pods could not be written, or not removed. The attachment itself "
-     "is not affected.",
+     "The files of a pod below /run/vfrail/pods could not be written, or not removed. The attachment is not "
+     "affected.",
      "/run is full or read-only, somebody else has a file there, or the CDI spec of the device is gone.",
      "Make room below /run. Delete the pod if its programs need the files; `/opt/cni/bin/vfrail sweep` "
      "removes what stays."},
@@ -81,7 +80,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "DEL has been called for it, or the state folder was removed.",
      "Delete the pod, so that it is attached again."},
     {ErrorId::check_mismatch, "VF-CHECK-MISMATCH",
-     "CHECK found that the attachment is not what ADD made. The message lists every difference.",
+     "CHECK found that the attachment is not what ADD made, and lists the differences.",
      "Something in the pod or on the node changed the interface, its addresses, its routes or the VF.",
      "Find out who changed it, or delete the pod."},
     {ErrorId::device_lost, "VF-DEVICE-LOST", "STATUS: a running pod has lost its device, or a part of it.",
@@ -102,7 +101,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "A warning: a pod had changed its device, and this was undone when the device was released.",
      "A pod with NET_ADMIN has moved the interface to another network namespace, stacked interfaces on it, "
      "or attached programs to it.",
-     "Nothing. If pods should not do this, take NET_ADMIN away from them."},
+     "Nothing. To prevent it, take NET_ADMIN away from the pods."},
     {ErrorId::host_name_taken, "VF-HOST-NAME-TAKEN",
      "A warning: a device returned to the host, and another interface or RDMA device has its name or one of "
      "its alternative names.",
@@ -122,7 +121,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "The pod has ended and DEL was never called, or it failed: the node lost power, or Multus lost its "
      "state.",
      "The next pod that gets the device releases it. To release all now, on the node: `/opt/cni/bin/vfrail "
-     "sweep --dry-run`, then `/opt/cni/bin/vfrail sweep`."},
+     "sweep`, with --dry-run first."},
     {ErrorId::attachments_left, "VF-ATTACHMENTS-LEFT",
      "`vfrail-cni uninstall` refuses, because pods have devices.",
      "Without vfrail-cni nothing could release their devices. Of prepared claims, kubelet ends the pods "

@@ -9,10 +9,10 @@ namespace {
 
 constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::network_config, "VF-NETWORK-CONFIG",
-     "A value of the network configuration is refused. The message names the key.",
+     "A value of the network configuration is refused.",
      "The value has the wrong type or is out of range, or two keys do not go together.",
-     "Correct the key in the NetworkAttachmentDefinition; cni/README.md has all keys. `vfrail-cni "
-     "check-network` checks it before a pod does."},
+     "Correct the key that the message names; cni/README.md has all keys. `vfrail-cni check-network` checks "
+     "it before a pod does."},
     {ErrorId::vlan_trunk, "VF-VLAN-TRUNK", "vlanTrunk of the network is refused.",
      "The kernel has no way to give a VF a trunk of VLANs. Ignored, it would leave the pod in the wrong "
      "networks.",
@@ -40,10 +40,10 @@ constexpr ErrorRow kAttachErrors[] = {
      "The network has a static device, hwaddr or kernelpath beside the device that the device plugin "
      "allocated.",
      "Take the static device out of the network."},
-    {ErrorId::chain_conflict, "VF-CHAIN-CONFLICT", "This entry of the chain contradicts an earlier one.",
+    {ErrorId::chain_conflict, "VF-CHAIN-CONFLICT",
+     "This entry of the chain contradicts an earlier one.",
      "The interface was made by an earlier plugin of the list, of another device or with its own settings.",
-     "Let one entry of the list move the device and set the interface; the later one of vfrail needs no more "
-     "than its type."},
+     "Let one entry of the list move the device and set the interface; the later one needs its type alone."},
     {ErrorId::device_in_use, "VF-DEVICE-IN-USE",
      "The device belongs to another attachment that still runs. CNI code 11.",
      "Two device plugins advertise the same device, or two pods use a network with a static device.",
@@ -60,7 +60,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "Name the interface with \"device\" in the network."},
     {ErrorId::interface_not_movable, "VF-INTERFACE-NOT-MOVABLE",
      "The interface is a bridge, a bond or the loopback interface, which the kernel moves into no pod.",
-     "The network names an interface that stands on others, not that of a device.",
+     "The network names an interface that stands on others.",
      "Name the interface of a device, or use the CNI plugins bridge or macvlan."},
     {ErrorId::master_unusable, "VF-MASTER-UNUSABLE",
      "The interface that the pod's interface is to stand on (`master`) is missing or cannot carry it.",
@@ -96,8 +96,7 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::link_setting_refused, "VF-LINK-SETTING-REFUSED",
      "The kernel refuses to move the interface, or one of its settings.",
      "The driver does not have the setting or the value, or the name is taken by an alternative name.",
-     "The message has the kernel's error. Try the settings one by one: name, mac, mtu and the settings of a "
-     "link in cni/README.md."},
+     "The message has the kernel's error. Try name, mac, mtu and the settings of a link one by one."},
     {ErrorId::no_pf, "VF-NO-PF", "Only the PF can make this setting, and it cannot be reached.",
      "The device is not a VF, the PF has no interface in the host, or this is a VM and the PF is the "
      "hypervisor's.",
@@ -106,8 +105,8 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::vf_setting_refused, "VF-SETTING-REFUSED",
      "The PF's driver refuses a setting of the VF. CNI code 103. What was set before is restored.",
      "The driver does not have the setting, not with this value, or not in this mode.",
-     "Take the key that the message names out of the network. `ip link set PF vf N SETTING` on the node "
-     "gives the same answer."},
+     "Remove the key that the message names. `ip link set PF vf N SETTING` on the node gives the same "
+     "answer."},
     {ErrorId::not_infiniband, "VF-NOT-INFINIBAND",
      "The network sets a GUID, and the device is not InfiniBand.",
      "guid is for InfiniBand only; the port is Ethernet, or the card is in Ethernet mode.",
@@ -115,8 +114,8 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::guid_missing, "VF-GUID-MISSING",
      "The InfiniBand VF has no valid GUID, and the network gives none.",
      "Nobody has set node_guid and port_guid of the VF.",
-     "Set them at the PF and rebind the VF's driver: `ip link set PF vf N node_guid GUID`, likewise "
-     "port_guid. Or set guid in the network, or use ib-kubernetes."},
+     "`ip link set PF vf N node_guid GUID`, likewise port_guid, then rebind the VF's driver. Or set guid in "
+     "the network, or use ib-kubernetes."},
     {ErrorId::ib_kubernetes_pending, "VF-IB-KUBERNETES-PENDING",
      "ib-kubernetes has not configured this pod yet. CNI code 11.",
      "The network has ibKubernetesEnabled, and the pod's annotation has no GUID yet.",
@@ -128,8 +127,8 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::no_rdma_device, "VF-NO-RDMA-DEVICE",
      "The network needs RDMA, and the device has no RDMA device.",
      "The RDMA driver is not loaded, the card has no RDMA for VFs, or the device is bound to vfio.",
-     "Load the driver (`modprobe mlx5_ib`, `modprobe irdma`, `modprobe bnxt_re`), and add \"isRdma\": true "
-     "to the selectors. Without RDMA set \"rdma\": \"off\"."},
+     "Load the driver (`mlx5_ib`, `irdma`, `bnxt_re`), and add \"isRdma\": true to the selectors. "
+     "Without RDMA set \"rdma\": \"off\"."},
     {ErrorId::rdma_shared_mode, "VF-RDMA-SHARED-MODE",
      "The network requires that the RDMA device move into the pod, and RDMA is in shared namespace mode.",
      "rdmaName or rdmaIsolation is set, and the node's ib_core has netns_mode=1.",
@@ -138,9 +137,9 @@ constexpr ErrorRow kAttachErrors[] = {
      "key."},
     {ErrorId::rdma_nodes_changed, "VF-RDMA-NODES-CHANGED",
      "The RDMA device has other device nodes than the container was allocated. CNI code 11.",
-     "In exclusive mode a move gives it the lowest free numbers, and a lower one became free after Allocate. "
-     "Kubelet does not allocate again.",
-     "Delete the pod; its controller makes another. To avoid it for good, run vfrail with CDI (--use-cdi)."},
+     "In exclusive mode a move gives it the lowest free numbers, and a lower one became free after "
+     "Allocate. Kubelet does not allocate again.",
+     "Delete the pod; its controller makes another. To avoid it, run vfrail with CDI (--use-cdi)."},
     {ErrorId::rdma_name_taken, "VF-RDMA-NAME-TAKEN",
      "The RDMA device cannot have the name that rdmaName gives.",
      "Another RDMA device of the node or of the pod has that name.",
@@ -148,8 +147,7 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::network_key_ignored, "VF-NETWORK-KEY-IGNORED",
      "A warning: a key of the network configuration has no effect.",
      "It is misspelt, vfrail has no such key, or its value means nothing for this device.",
-     "Correct or remove it; cni/README.md has all keys. `vfrail-cni check-network` finds such keys before a "
-     "pod does."},
+     "Correct or remove it. `vfrail-cni check-network` finds such keys before a pod does."},
 };
 static_assert(kAttachErrors[0].id == ErrorId::network_config &&
               std::size(kAttachErrors) ==

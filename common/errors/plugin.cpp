@@ -19,23 +19,22 @@ constexpr ErrorRow kPluginErrors[] = {
      "An entry of the configuration is refused. The message names file, entry and key.",
      "A value has the wrong type, is out of range, contradicts another one, or two entries have the same "
      "name.",
-     "Correct it; plugin/README.md has all keys. `vfrail check-config FILE` checks it before it is used. "
-     "Until then the last good configuration stays in use."},
+     "Correct it; `vfrail check-config FILE` checks it before it is used. Until then the last good "
+     "configuration stays in use."},
     {ErrorId::config_unknown_key, "VF-CONFIG-UNKNOWN-KEY",
      "The configuration has a key or a selector that vfrail does not know.",
-     "It is misspelt, or it is of another plugin. A selector that is not read would select more devices than "
-     "it was written for.",
-     "Correct its name; the message has the one that is probably meant."},
-    {ErrorId::config_empty, "VF-CONFIG-EMPTY", "The file has no configuration or no resource.",
-     "It is empty, the wrong file, or an object of Kubernetes without one of the keys resourceList, "
-     "configList and mode.",
+     "It is misspelt, or of another plugin. Without a selector more devices would be selected than were "
+     "meant.",
+     "Correct its name; the message has the nearest."},
+    {ErrorId::config_empty, "VF-CONFIG-EMPTY",
+     "The file has no configuration or no resource.",
+     "It is empty, the wrong file, or an object of Kubernetes without resourceList, configList and mode.",
      "Name the file that has them: `vfrail check-config FILE` says what it found."},
     {ErrorId::config_mistake, "VF-CONFIG-MISTAKE",
      "check-config: an entry cannot have been meant as it is written.",
-     "It selects more than was written for, or nothing on any node: a key that is not read, an empty list, "
+     "It selects more than was meant, or nothing on any node: a key that is not read, an empty list, "
      "conditions that exclude each other.",
-     "Correct it as the message says. `vfrail serve` warns and goes on, as sriov-network-device-plugin "
-     "does."},
+     "Correct it as the message says. `vfrail serve` warns and goes on, as sriov-network-device-plugin does."},
     {ErrorId::network_resource, "VF-NETWORK-RESOURCE",
      "check-config: a network names a resource that no configuration has.",
      "The annotation k8s.v1.cni.cncf.io/resourceName is misspelt, or the resource has another prefix.",
@@ -61,18 +60,20 @@ constexpr ErrorRow kPluginErrors[] = {
      "Kubelet cannot be reached at its socket, or does not answer.",
      "Kubelet does not run, has another root folder, or its folder is not mounted.",
      "Check kubelet (`journalctl -u kubelet`), --kubelet-root and the mounts of the DaemonSet."},
-    {ErrorId::registration_refused, "VF-REGISTRATION-REFUSED", "Kubelet does not register a resource.",
+    {ErrorId::registration_refused, "VF-REGISTRATION-REFUSED",
+     "Kubelet does not register a resource.",
      "The log has kubelet's reason: often a name that it does not take, another version of the API, or "
-     "another plugin for the same name.",
+     "another plugin of that name.",
      "See kubelet's log: `journalctl -u kubelet`. Check the name with `vfrail check-config FILE`."},
     {ErrorId::resource_contested, "VF-RESOURCE-CONTESTED", "Another device plugin serves the same resource.",
      "sriov-network-device-plugin or a second vfrail runs on the node, with the same resource in its "
      "configuration.",
      "Remove one of the two, or rename its resource. The log names the socket or the process."},
-    {ErrorId::pod_resources, "VF-POD-RESOURCES", "Kubelet does not say which pods have which devices.",
+    {ErrorId::pod_resources, "VF-POD-RESOURCES",
+     "Kubelet does not say which pods have which devices.",
      "Its folder pod-resources is not mounted, or kubelet does not serve it.",
-     "Mount KUBELET_ROOT/pod-resources as manifests/daemonset.yaml does. Devices are allocated all the same; "
-     "metrics have no names of pods."},
+     "Mount KUBELET_ROOT/pod-resources as manifests/daemonset.yaml does. Devices are allocated all the "
+     "same; metrics lack names of pods."},
     {ErrorId::cdi_not_supported, "VF-CDI-NOT-SUPPORTED",
      "The container runtime does not take CDI device names: --use-cdi has no effect, or ADD refuses a "
      "device whose nodes the container would not get.",
@@ -83,8 +84,8 @@ constexpr ErrorRow kPluginErrors[] = {
     {ErrorId::not_advertised, "VF-NOT-ADVERTISED",
      "Allocate: kubelet asks for a device that is not in the resource.",
      "The configuration changed, or kubelet has an old list for a moment.",
-     "The pod is created again by its controller. If it stays so, compare `vfrail inspect --resource NAME` "
-     "with the node's status."},
+     "The pod's controller creates it again. If it stays so, compare `vfrail inspect --resource NAME` with "
+     "the node's status."},
     {ErrorId::bundle_incomplete, "VF-BUNDLE-INCOMPLETE",
      "A bundle is unhealthy, and allocate refuses it: a device of it is missing or unhealthy.",
      "A rail has fewer VFs in the resource than the others, or the device of one rail is unhealthy.",
@@ -99,16 +100,13 @@ constexpr ErrorRow kPluginErrors[] = {
      "Load the module (`modprobe -a vhost_net tun` for needVhostNet), or take the path out of "
      "extraDeviceNodes."},
     {ErrorId::config_doubtful, "VF-CONFIG-DOUBTFUL",
-     "A warning: a value of the configuration is accepted, and has no effect or not the one it was written "
-     "for.",
+     "A warning: a value of the configuration is accepted, and has no effect or not the one that was meant.",
      "A list is empty, a value can match no device, or a key of another plugin's means something else here.",
      "Correct it as the message says. `vfrail check-config FILE` shows what the configuration means."},
     {ErrorId::host_device_offered, "VF-HOST-DEVICE-OFFERED",
      "A warning: a resource advertises a device that the host uses.",
      "The host has an address on it, and hostUse is not refuse; or hostUse is allow.",
-     "Narrow the selectors, or set \"hostUse\": \"refuse\" in the resource. If the host does not need the "
-     "device, "
-     "remove its addresses."},
+     "Narrow the selectors, set \"hostUse\": \"refuse\", or remove the host's addresses from it."},
     {ErrorId::host_routes_unknown, "VF-HOST-ROUTES-UNKNOWN",
      "A warning: not all default routes of the host are known, so a device that the host needs may be "
      "advertised.",
@@ -163,7 +161,7 @@ constexpr ErrorRow kPluginErrors[] = {
      "`vfrail provision` could not make or set the VFs of a PF.",
      "The message has the file or the setting, and what the kernel answered. A write that does not return in "
      "time hangs in the driver.",
-     "See `dmesg` for what the driver says. Run `vfrail provision` again: it begins where it has stopped."},
+     "See `dmesg`. Run `vfrail provision` again: it begins where it has stopped."},
     {ErrorId::provision_pending, "VF-PROVISION-PENDING",
      "No pod gets the VFs of a PF yet, or any more: `vfrail provision` makes or removes them.",
      "`vfs` in the configuration names the PF, and provision has not written that it is done, refused or "
