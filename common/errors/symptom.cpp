@@ -146,7 +146,8 @@ constexpr Symptom kSymptoms[] = {
     {SymptomId::tcp_used,
      "NCCL",
      {"Using network Socket", "via NET/Socket"},
-     "NCCL has found no RDMA device that it can use, or a setting forbids it. It does not say why.",
+     "NCCL uses TCP: it has found no RDMA device that it can use, or a setting forbids it. It does not say "
+     "why.",
      "`vfrail-check` in the container of that process does: devices, ports, drivers of the image, NCCL's "
      "settings.",
      "VF-P09 VF-P02 VF-P05 VF-P06"},
