@@ -8,8 +8,7 @@ namespace vfrail {
 namespace {
 
 constexpr ErrorRow kAttachErrors[] = {
-    {ErrorId::network_config, "VF-NETWORK-CONFIG",
-     "A value of the network configuration is refused.",
+    {ErrorId::network_config, "VF-NETWORK-CONFIG", "A value of the network configuration is refused.",
      "The value has the wrong type or is out of range, or two keys do not go together.",
      "Correct the key that the message names; cni/README.md has all keys. `vfrail-cni check-network` checks "
      "it before a pod does."},
@@ -28,8 +27,7 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::log_file, "VF-LOG-FILE", "The logFile of the network cannot be used; the log goes to stderr.",
      "The file is not below /var/log or /tmp, its folder is not there, or it is not a regular file.",
      "Set logFile to a file such as /var/log/vfrail-cni.log, or leave it out."},
-    {ErrorId::no_device_named, "VF-NO-DEVICE-NAMED",
-     "The configuration names no device.",
+    {ErrorId::no_device_named, "VF-NO-DEVICE-NAMED", "The configuration names no device.",
      "Multus passed none: the annotation k8s.v1.cni.cncf.io/resourceName of the network is missing, the pod "
      "does not request that resource, or it requests fewer units than it has networks.",
      "Give the network the annotation, and request one unit of the resource for each network. Devices of "
@@ -40,8 +38,7 @@ constexpr ErrorRow kAttachErrors[] = {
      "The network has a static device, hwaddr or kernelpath beside the device that the device plugin "
      "allocated.",
      "Take the static device out of the network."},
-    {ErrorId::chain_conflict, "VF-CHAIN-CONFLICT",
-     "This entry of the chain contradicts an earlier one.",
+    {ErrorId::chain_conflict, "VF-CHAIN-CONFLICT", "This entry of the chain contradicts an earlier one.",
      "The interface was made by an earlier plugin of the list, of another device or with its own settings.",
      "Let one entry of the list move the device and set the interface; the later one needs its type alone."},
     {ErrorId::device_in_use, "VF-DEVICE-IN-USE",

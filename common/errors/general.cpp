@@ -8,8 +8,7 @@ namespace vfrail {
 namespace {
 
 constexpr ErrorRow kGeneralErrors[] = {
-    {ErrorId::invalid_input, "VF-INVALID-INPUT",
-     "A value is refused.",
+    {ErrorId::invalid_input, "VF-INVALID-INPUT", "A value is refused.",
      "The reader of a configuration, an argument or a file does not take it.",
      "Correct the value that the message names, which also says what is allowed. `vfrail check-config FILE` "
      "checks configurations and networks before they are used."},
@@ -24,8 +23,7 @@ constexpr ErrorRow kGeneralErrors[] = {
      "The pod has ended meanwhile, the runtime passed a wrong path, or the node was started again.",
      "Usually nothing: kubelet makes a new sandbox. If it stays so, compare CNI_NETNS in the runtime's log "
      "with `ls /run/netns`."},
-    {ErrorId::busy, "VF-BUSY",
-     "Something is in use at the moment. CNI code 11: try again later.",
+    {ErrorId::busy, "VF-BUSY", "Something is in use at the moment. CNI code 11: try again later.",
      "Another process works on the same object, or the kernel has not finished.",
      "Kubelet tries again. If it stays so, the message names what is in use."},
     {ErrorId::permission_denied, "VF-PERMISSION-DENIED", "The kernel or a check of vfrail refuses access.",
@@ -37,20 +35,17 @@ constexpr ErrorRow kGeneralErrors[] = {
      "The kernel, the driver or this version of vfrail cannot do it.",
      "The kernel is older than the feature, a module is not loaded, or the driver does not have it.",
      "Compare the kernel with manifests/COMPATIBILITY.md, or remove the setting that the message names."},
-    {ErrorId::timed_out, "VF-TIMEOUT",
-     "Something did not happen in time.",
+    {ErrorId::timed_out, "VF-TIMEOUT", "Something did not happen in time.",
      "The node is overloaded, or what is waited for hangs.",
      "Kubelet tries again. If it stays so, see the node's load and the kernel's log: `dmesg`."},
-    {ErrorId::malformed, "VF-MALFORMED",
-     "An answer or a file is not in its form.",
+    {ErrorId::malformed, "VF-MALFORMED", "An answer or a file is not in its form.",
      "The file was damaged or is of something else, or the kernel is newer or older than expected.",
      "Remove the file that the message names if it is not needed. An answer of the kernel: report it, with "
      "the kernel's version."},
     {ErrorId::refused_by_peer, "VF-REFUSED-BY-PEER", "Another program refused; the message is its own.",
      "Kubelet or a CNI plugin could not do what it was asked for.",
      "See the log of the program that the message names."},
-    {ErrorId::system_call, "VF-SYSTEM-CALL",
-     "A system call failed. The message has the kernel's error.",
+    {ErrorId::system_call, "VF-SYSTEM-CALL", "A system call failed. The message has the kernel's error.",
      "The message says what was being done and to what.",
      "Look up the error name (`man 3 errno`), and see the kernel's log: `dmesg`. Report what looks like a "
      "fault of vfrail."},

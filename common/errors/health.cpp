@@ -43,8 +43,7 @@ constexpr ErrorRow kHealthErrors[] = {
      "resource.",
      "The configuration was changed while the container ran.",
      "Nothing: it leaves the list when the pod ends."},
-    {ErrorId::not_selected, "VF-NOT-SELECTED",
-     "The device is in no resource: no selector matches.",
+    {ErrorId::not_selected, "VF-NOT-SELECTED", "The device is in no resource: no selector matches.",
      "For each resource a selector differs; the reason says what it is and what is wanted.",
      "`vfrail inspect --explain DEVICE` compares every field. Change the selector, or it is not the device "
      "that you mean."},

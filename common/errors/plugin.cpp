@@ -26,15 +26,15 @@ constexpr ErrorRow kPluginErrors[] = {
      "It is misspelt, or of another plugin. Without a selector more devices would be selected than were "
      "meant.",
      "Correct its name; the message has the nearest."},
-    {ErrorId::config_empty, "VF-CONFIG-EMPTY",
-     "The file has no configuration or no resource.",
+    {ErrorId::config_empty, "VF-CONFIG-EMPTY", "The file has no configuration or no resource.",
      "It is empty, the wrong file, or an object of Kubernetes without resourceList, configList and mode.",
      "Name the file that has them: `vfrail check-config FILE` says what it found."},
     {ErrorId::config_mistake, "VF-CONFIG-MISTAKE",
      "check-config: an entry cannot have been meant as it is written.",
      "It selects more than was meant, or nothing on any node: a key that is not read, an empty list, "
      "conditions that exclude each other.",
-     "Correct it as the message says. `vfrail serve` warns and goes on, as sriov-network-device-plugin does."},
+     "Correct it as the message says. `vfrail serve` warns and goes on, as sriov-network-device-plugin "
+     "does."},
     {ErrorId::network_resource, "VF-NETWORK-RESOURCE",
      "check-config: a network names a resource that no configuration has.",
      "The annotation k8s.v1.cni.cncf.io/resourceName is misspelt, or the resource has another prefix.",
@@ -60,8 +60,7 @@ constexpr ErrorRow kPluginErrors[] = {
      "Kubelet cannot be reached at its socket, or does not answer.",
      "Kubelet does not run, has another root folder, or its folder is not mounted.",
      "Check kubelet (`journalctl -u kubelet`), --kubelet-root and the mounts of the DaemonSet."},
-    {ErrorId::registration_refused, "VF-REGISTRATION-REFUSED",
-     "Kubelet does not register a resource.",
+    {ErrorId::registration_refused, "VF-REGISTRATION-REFUSED", "Kubelet does not register a resource.",
      "The log has kubelet's reason: often a name that it does not take, another version of the API, or "
      "another plugin of that name.",
      "See kubelet's log: `journalctl -u kubelet`. Check the name with `vfrail check-config FILE`."},
@@ -69,8 +68,7 @@ constexpr ErrorRow kPluginErrors[] = {
      "sriov-network-device-plugin or a second vfrail runs on the node, with the same resource in its "
      "configuration.",
      "Remove one of the two, or rename its resource. The log names the socket or the process."},
-    {ErrorId::pod_resources, "VF-POD-RESOURCES",
-     "Kubelet does not say which pods have which devices.",
+    {ErrorId::pod_resources, "VF-POD-RESOURCES", "Kubelet does not say which pods have which devices.",
      "Its folder pod-resources is not mounted, or kubelet does not serve it.",
      "Mount KUBELET_ROOT/pod-resources as manifests/daemonset.yaml does. Devices are allocated all the "
      "same; metrics lack names of pods."},

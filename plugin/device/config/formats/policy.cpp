@@ -70,8 +70,8 @@ Result<> read_extra_nodes(ObjectReader& reader, std::vector<std::string>& out) {
 }
 
 Error bad_pod_files(const ObjectReader& reader, const Json& value) {
-  return reader.error("podFiles", "must be false, or a list of \"nccl\" and \"ucx\", got " +
-                                      value.text().substr(0, 60));
+  return reader.error("podFiles",
+                      "must be false, or a list of \"nccl\" and \"ucx\", got " + value.text().substr(0, 60));
 }
 
 // A resource that a configuration of before has stays served, and NCCL keeps reading the files.

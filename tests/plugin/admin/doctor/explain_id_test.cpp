@@ -110,8 +110,9 @@ TEST_CASE("messages of other programs are explained, whole and in part, with the
     INFO(text);
     const Run one = explained(text);
     CHECK(one.code == 0);
-    CHECK_THAT(one.out.substr(0, one.out.find("\n\n")),
-               Contains("  Cause:   The process may lock (pin) too") && Contains("  See:     VF-P10, VF-N36"));
+    CHECK_THAT(
+        one.out.substr(0, one.out.find("\n\n")),
+        Contains("  Cause:   The process may lock (pin) too") && Contains("  See:     VF-P10, VF-N36"));
   }
   CHECK_THAT(explained("Call to ibv_reg_mr failed").out, Contains("\"Call to ibv_reg_mr failed\" ("));
   CHECK_THAT(explained("SIGSEGV").out, Contains("\"unhandled system error\" (NCCL)") && Contains("VF-P10"));
