@@ -1,6 +1,7 @@
 #include "cni/conf/check_network.h"
 
 #include "cni/conf/net_conf.h"
+#include "cni/conf/result.h"
 #include "common/escape.h"
 #include "common/text.h"
 
@@ -27,6 +28,12 @@ void check_plugin(const std::string& name, const Json& config, Place place, bool
   if (!types.contains(*type)) return out.push_back({Kind::note, name, "not checked, it is of type " + *type});
   const auto conf = parse_net_conf(config.text());
   if (!conf) return out.push_back({Kind::error, name, conf.error().text, conf.error().id()});
+  // ADD refuses it before it reads the rest; none is left to the runtime.
+  const std::string* version = text_at(&config, "cniVersion");
+  if (version != nullptr && !version->empty() && !version_supported(*version))
+    return out.push_back({Kind::error, name,
+                          "cniVersion " + *version + " is not supported; supported are " + version_list(),
+                          ErrorId::cni_version});
   for (const std::string& key : conf->warnings)
     out.push_back({Kind::warning, name, key, ErrorId::network_key_ignored});
   if (conf->claims && place == Place::first)

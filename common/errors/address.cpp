@@ -19,8 +19,8 @@ constexpr ErrorRow kAddressErrors[] = {
      "The IPAM plugin failed; message and CNI code are those of the plugin. The device is "
      "restored.",
      "The range has no free address, or the plugin cannot reach its API server or store.",
-     "See the plugin's message. Enlarge the range, or release addresses of ended pods: `/opt/cni/bin/vfrail "
-     "sweep`. For whereabouts, check its kubeconfig and service account."},
+     "See its message. Enlarge the range, or release addresses of ended pods: `/opt/cni/bin/vfrail sweep`. "
+     "For whereabouts, check its kubeconfig and service account."},
     {ErrorId::ipam_timeout, "VF-IPAM-TIMEOUT",
      "The IPAM plugin did not answer in time and was ended. CNI code 11.",
      "Many pods start at once, or its API server is slow.",
@@ -49,32 +49,29 @@ constexpr ErrorRow kAddressErrors[] = {
      "Set \"sourceRouting\": true, which takes a free table, or name another one."},
     {ErrorId::gid_missing, "VF-GID-MISSING",
      "The RDMA device has no RoCE v2 GID of the pod's address yet. The pod has been attached.",
-     "The kernel makes GIDs a moment after the addresses, and more than two seconds after them on a node "
-     "that "
-     "is busy. Or the RDMA device is not that of the interface, so it never gets one.",
-     "`show_gids`, or the files below /sys/class/infiniband/DEVICE/ports/1/gids in the pod, show whether it "
-     "has come since. If not, rebind the driver of the VF."},
+     "The kernel makes GIDs a moment after the addresses, on a busy node more than two seconds. Or the RDMA "
+     "device is not that of the interface, and never gets one.",
+     "`show_gids` in the pod, or /sys/class/infiniband/DEVICE/ports/1/gids, shows whether it has come "
+     "since. If not, rebind the driver of the VF."},
     {ErrorId::gid_index_moved, "VF-GID-INDEX-MOVED",
-     "The RoCE v2 GID of the pod's address has another index than on the other rails. The pod has been "
-     "attached.",
+     "The RoCE v2 GID of the pod's address has another index than on the other rails. The pod is attached.",
      "Another entry was in the GID table before it: a link-local address that is not made of the MAC, an "
      "address of a VLAN or macvlan on the interface, or a GID that a queue pair still uses.",
-     "The message names the entry. NCCL from 2.21 on finds the GID by itself; take NCCL_IB_GID_INDEX out of "
-     "the pod, or remove the entry and delete the pod."},
+     "NCCL from 2.21 on finds the GID by itself: take NCCL_IB_GID_INDEX out of the pod. Or remove the "
+     "entry, which the message names, and delete the pod."},
     {ErrorId::pod_files, "VF-POD-FILES",
-     "The files of a pod below /run/vfrail/pods could not be written, or not removed. The attachment itself "
-     "is not affected.",
+     "The files of a pod below /run/vfrail/pods could not be written, or not removed. The attachment is not "
+     "affected.",
      "/run is full or read-only, somebody else has a file there, or the CDI spec of the device is gone.",
-     "Make room below /run. The pod runs without the files; delete it if its programs need them. "
-     "What stays is removed by `/opt/cni/bin/vfrail sweep`."},
+     "Make room below /run. Delete the pod if its programs need the files; `/opt/cni/bin/vfrail sweep` "
+     "removes what stays."},
     {ErrorId::unit_unknown, "VF-UNIT-UNKNOWN",
      "A pod with a bundle (`deviceID: bundle-3`) is not attached: its devices are not known.",
-     "vfrail-cni reads them from a file in /run/vfrail/promised, which the device plugin writes when kubelet "
-     "allocates the bundle. The node has been booted since, another program's device plugin has allocated "
-     "the "
-     "unit, or two resources have a unit of that name.",
-     "Delete the pod, so that it is allocated again. If the message names two resources, name one of them in "
-     "the network: `\"rails\": {\"resource\": \"rdma/hca\"}`."},
+     "The device plugin writes them to /run/vfrail/promised when kubelet allocates the bundle. The node has "
+     "been booted since, another program's device plugin has allocated the unit, or two resources have a "
+     "unit of that name.",
+     "Delete the pod, so that it is allocated again. If the message names two resources, name one of them "
+     "in the network: `\"rails\": {\"resource\": \"rdma/hca\"}`."},
     {ErrorId::prev_result_missing, "VF-PREVRESULT-MISSING",
      "CHECK needs prevResult, and the runtime did not pass it.",
      "The runtime has lost its cache, or CHECK was called by hand.",
@@ -83,7 +80,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "DEL has been called for it, or the state folder was removed.",
      "Delete the pod, so that it is attached again."},
     {ErrorId::check_mismatch, "VF-CHECK-MISMATCH",
-     "CHECK found that the attachment is not what ADD made. The message lists every difference.",
+     "CHECK found that the attachment is not what ADD made, and lists the differences.",
      "Something in the pod or on the node changed the interface, its addresses, its routes or the VF.",
      "Find out who changed it, or delete the pod."},
     {ErrorId::device_lost, "VF-DEVICE-LOST", "STATUS: a running pod has lost its device, or a part of it.",
@@ -92,34 +89,31 @@ constexpr ErrorRow kAddressErrors[] = {
     {ErrorId::device_not_returned, "VF-DEVICE-NOT-RETURNED",
      "The device has not returned from the namespace of its pod. CNI code 11.",
      "A process of the pod still runs and keeps the namespace, or the kernel has not ended it yet.",
-     "DEL is tried again. `lsns -t net` on the node shows the process; end it."},
+     "DEL is tried again, and continues where it stopped. `lsns -t net` on the node shows the process; end "
+     "it."},
     {ErrorId::uppers_unknown, "VF-UPPERS-UNKNOWN",
      "A warning: the kernel does not list what a pod has stacked on its device, so DEL searches for it.",
      "The kernel does not describe its types (CONFIG_DEBUG_INFO_BTF), is older than Linux 5.9 or locked "
-     "down, "
-     "or vfrail-cni has no CAP_BPF and CAP_PERFMON, as in a user namespace.",
-     "Nothing, where pods have no NET_ADMIN. Where they have, set \"podNetAdmin\": true in the network: DEL "
-     "then "
+     "down, or vfrail-cni has no CAP_BPF and CAP_PERFMON.",
+     "Nothing, where pods have no NET_ADMIN. Elsewhere set \"podNetAdmin\": true in the network: DEL then "
      "searches everywhere, and rebinds the driver where that is not enough."},
     {ErrorId::pod_changes_undone, "VF-POD-CHANGES-UNDONE",
      "A warning: a pod had changed its device, and this was undone when the device was released.",
      "A pod with NET_ADMIN has moved the interface to another network namespace, stacked interfaces on it, "
      "or attached programs to it.",
-     "Nothing. If pods should not do this, take NET_ADMIN away from them."},
+     "Nothing. To prevent it, take NET_ADMIN away from the pods."},
     {ErrorId::host_name_taken, "VF-HOST-NAME-TAKEN",
-     "A warning: a device returned to the host, and another interface or RDMA device of the host has its "
-     "name, or one of its alternative names.",
-     "While the pod had the device, that name was given to the other, mostly by a rule of udev.",
-     "Rename the other one; the message has the names. The next ADD of this device, or `vfrail-cni sweep`, "
-     "gives it its name back then. Alternative names do not come back by themselves: `ip link property add "
-     "dev "
-     "NAME altname OLD-NAME`."},
+     "A warning: a device returned to the host, and another interface or RDMA device has its name or one of "
+     "its alternative names.",
+     "While the pod had the device, the other got that name, mostly by a rule of udev.",
+     "Rename the other one. The next ADD of this device, or `vfrail-cni sweep`, then gives it its name "
+     "back; alternative names do not come back by themselves: `ip link property add dev NAME altname "
+     "OLD-NAME`."},
     {ErrorId::host_config_lost, "VF-HOST-CONFIG-LOST",
      "A warning: an address or a route of the host on the device is not restored, or cannot be.",
-     "The kernel drops both when the device moves into a pod. DEL sets them again; the kernel refused one, "
-     "because its gateway cannot be reached or another route to the same destination is there. Or it is of a "
-     "kind that vfrail "
-     "does not restore: a route over several interfaces, by a next hop object, or with an encapsulation.",
+     "The kernel drops both when the device moves into a pod, and refused to set one again: its gateway "
+     "cannot be reached, or another route to the same destination is there. Or vfrail does not restore its "
+     "kind: a route over several interfaces, by a next hop object, or with an encapsulation.",
      "Set it by hand with `ip address` or `ip route`, by the text of the warning. Better, keep the host's "
      "addresses off devices that pods get."},
     {ErrorId::orphaned_attachment, "VF-ORPHANED-ATTACHMENT",
@@ -127,14 +121,13 @@ constexpr ErrorRow kAddressErrors[] = {
      "The pod has ended and DEL was never called, or it failed: the node lost power, or Multus lost its "
      "state.",
      "The next pod that gets the device releases it. To release all now, on the node: `/opt/cni/bin/vfrail "
-     "sweep --dry-run`, then `/opt/cni/bin/vfrail sweep`."},
+     "sweep`, with --dry-run first."},
     {ErrorId::attachments_left, "VF-ATTACHMENTS-LEFT",
      "`vfrail-cni uninstall` refuses, because pods have devices.",
-     "Records of attachments are there. Without vfrail-cni nothing could release their devices. Or claims "
-     "are "
-     "prepared: kubelet ends their pods only when the DRA driver has unprepared them.",
-     "Delete the pods that have devices. If there are none any more, run `/opt/cni/bin/vfrail sweep` on the "
-     "node, and try again. With claims, start `vfrail serve` again first (chart: uninstall=false): it also "
+     "Without vfrail-cni nothing could release their devices. Of prepared claims, kubelet ends the pods "
+     "only when the DRA driver has unprepared them.",
+     "Delete the pods that have devices. If there are none any more: `/opt/cni/bin/vfrail sweep` on the "
+     "node, and try again. With claims, start `vfrail serve` first (chart: uninstall=false), which also "
      "removes what is recorded of claims that are gone."},
 };
 static_assert(kAddressErrors[0].id == ErrorId::ipam_not_found &&

@@ -8,11 +8,10 @@ namespace vfrail {
 namespace {
 
 constexpr ErrorRow kAttachErrors[] = {
-    {ErrorId::network_config, "VF-NETWORK-CONFIG",
-     "A value of the network configuration is refused. The message names the key.",
+    {ErrorId::network_config, "VF-NETWORK-CONFIG", "A value of the network configuration is refused.",
      "The value has the wrong type or is out of range, or two keys do not go together.",
-     "Correct the key in the NetworkAttachmentDefinition; cni/README.md has all keys. `vfrail-cni "
-     "check-network` checks it before a pod does."},
+     "Correct the key that the message names; cni/README.md has all keys. `vfrail-cni check-network` checks "
+     "it before a pod does."},
     {ErrorId::vlan_trunk, "VF-VLAN-TRUNK", "vlanTrunk of the network is refused.",
      "The kernel has no way to give a VF a trunk of VLANs. Ignored, it would leave the pod in the wrong "
      "networks.",
@@ -31,8 +30,9 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::no_device_named, "VF-NO-DEVICE-NAMED", "The configuration names no device.",
      "Multus passed none: the annotation k8s.v1.cni.cncf.io/resourceName of the network is missing, the pod "
      "does not request that resource, or it requests fewer units than it has networks.",
-     "Give the network the annotation, and request one unit of the resource for each network. Without a "
-     "device plugin, set device, hwaddr, kernelpath or pciBusID."},
+     "Give the network the annotation, and request one unit of the resource for each network. Devices of "
+     "ResourceClaims take a Multus later than v4.3.0 (June 2026), which may get ResourceClaims and list "
+     "ResourceSlices. Without a device plugin, set device, hwaddr, kernelpath or pciBusID."},
     {ErrorId::device_conflict, "VF-DEVICE-CONFLICT",
      "The configuration names another device than the scheduler gave.",
      "The network has a static device, hwaddr or kernelpath beside the device that the device plugin "
@@ -40,13 +40,13 @@ constexpr ErrorRow kAttachErrors[] = {
      "Take the static device out of the network."},
     {ErrorId::chain_conflict, "VF-CHAIN-CONFLICT", "This entry of the chain contradicts an earlier one.",
      "The interface was made by an earlier plugin of the list, of another device or with its own settings.",
-     "Let one entry of the list move the device and set the interface; the later one of vfrail needs no more "
-     "than its type."},
+     "Let one entry of the list move the device and set the interface; the later one needs its type alone."},
     {ErrorId::device_in_use, "VF-DEVICE-IN-USE",
      "The device belongs to another attachment that still runs. CNI code 11.",
      "Two device plugins advertise the same device, or two pods use a network with a static device.",
      "`vfrail inspect` in the vfrail pod of that node shows which pod has the device. Remove the second "
-     "device plugin, or the static device from the network."},
+     "device plugin, or the static device from the network. If that pod has ended: `/opt/cni/bin/vfrail "
+     "sweep` on the node."},
     {ErrorId::attached_already, "VF-ATTACHED-ALREADY",
      "The pod already has the device under this interface name.",
      "The runtime called ADD twice for the same attachment without a DEL.",
@@ -57,15 +57,14 @@ constexpr ErrorRow kAttachErrors[] = {
      "Name the interface with \"device\" in the network."},
     {ErrorId::interface_not_movable, "VF-INTERFACE-NOT-MOVABLE",
      "The interface is a bridge, a bond or the loopback interface, which the kernel moves into no pod.",
-     "The network names an interface that stands on others, not that of a device.",
+     "The network names an interface that stands on others.",
      "Name the interface of a device, or use the CNI plugins bridge or macvlan."},
     {ErrorId::master_unusable, "VF-MASTER-UNUSABLE",
-     "The interface that the pod's interface should stand on is not there, is not named, or cannot carry it.",
-     "The network has `mode`, and its `master` is not an interface of the host, or is of another kind: "
-     "macvlan "
-     "and ipvlan need Ethernet, ipoib needs InfiniBand. Or the kernel has no module of that kind.",
-     "Set master to an interface that `ip link` shows on the node. `modprobe macvlan`, `modprobe ipvlan` and "
-     "`modprobe ib_ipoib` load the modules."},
+     "The interface that the pod's interface is to stand on (`master`) is missing or cannot carry it.",
+     "`master` is not named or not an interface of the host, or is of another kind: macvlan and ipvlan need "
+     "Ethernet, ipoib needs InfiniBand. Or the kernel has no module of that kind.",
+     "Set master to an interface that `ip link` shows on the node. Load the module: `modprobe macvlan`, "
+     "`modprobe ipvlan` or `modprobe ib_ipoib`."},
     {ErrorId::no_interface, "VF-NO-INTERFACE", "A setting needs an interface, and the device has none.",
      "The device is bound to a user-space driver (vfio-pci), or it is InfiniBand without IPoIB.",
      "Take mtu, sysctl, sourceRouting and the settings of a link out of this network."},
@@ -87,26 +86,24 @@ constexpr ErrorRow kAttachErrors[] = {
      "Correct mac in the pod's annotation, in the network, or MAC in CNI_ARGS: 02:00:00:00:00:01."},
     {ErrorId::mac_in_use, "VF-MAC-IN-USE",
      "A warning: the requested MAC address is already in use on this node.",
-     "Another VF of the PF, another attachment or an interface of the host uses it: two pods request one "
-     "address, or a pod requests one of the node. The address is set nevertheless, and the switch then "
-     "delivers packets to one of the two, or to neither.",
-     "The message names what uses it. Give each pod its own address, in its annotation (mac) rather than in "
-     "the network, which all its pods share; or leave mac out."},
+     "Another VF of the PF, another attachment or an interface of the host uses it. It is set nevertheless, "
+     "and the switch delivers packets to one of the two, or to neither.",
+     "The message names what uses it. Give each pod its own address, by mac in its annotation rather than "
+     "in the network, which its pods share; or leave mac out."},
     {ErrorId::link_setting_refused, "VF-LINK-SETTING-REFUSED",
      "The kernel refuses to move the interface, or one of its settings.",
      "The driver does not have the setting or the value, or the name is taken by an alternative name.",
-     "The message has the kernel's error. Try the settings one by one: name, mac, mtu and the settings of a "
-     "link in cni/README.md."},
+     "The message has the kernel's error. Try name, mac, mtu and the settings of a link one by one."},
     {ErrorId::no_pf, "VF-NO-PF", "Only the PF can make this setting, and it cannot be reached.",
      "The device is not a VF, the PF has no interface in the host, or this is a VM and the PF is the "
      "hypervisor's.",
      "Take vlan, rates, spoofchk, trust, link_state and guid out of the network, or let the hypervisor set "
      "them."},
     {ErrorId::vf_setting_refused, "VF-SETTING-REFUSED",
-     "The PF's driver refuses a setting of the VF. What was set before is restored.",
+     "The PF's driver refuses a setting of the VF. CNI code 103. What was set before is restored.",
      "The driver does not have the setting, not with this value, or not in this mode.",
-     "Take the key that the message names out of the network. `ip link set PF vf N SETTING` on the node "
-     "gives the same answer."},
+     "Remove the key that the message names. `ip link set PF vf N SETTING` on the node gives the same "
+     "answer."},
     {ErrorId::not_infiniband, "VF-NOT-INFINIBAND",
      "The network sets a GUID, and the device is not InfiniBand.",
      "guid is for InfiniBand only; the port is Ethernet, or the card is in Ethernet mode.",
@@ -114,8 +111,8 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::guid_missing, "VF-GUID-MISSING",
      "The InfiniBand VF has no valid GUID, and the network gives none.",
      "Nobody has set node_guid and port_guid of the VF.",
-     "Set them at the PF and rebind the VF's driver: `ip link set PF vf N node_guid GUID`, likewise "
-     "port_guid. Or set guid in the network, or use ib-kubernetes."},
+     "`ip link set PF vf N node_guid GUID`, likewise port_guid, then rebind the VF's driver. Or set guid in "
+     "the network, or use ib-kubernetes."},
     {ErrorId::ib_kubernetes_pending, "VF-IB-KUBERNETES-PENDING",
      "ib-kubernetes has not configured this pod yet. CNI code 11.",
      "The network has ibKubernetesEnabled, and the pod's annotation has no GUID yet.",
@@ -127,8 +124,8 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::no_rdma_device, "VF-NO-RDMA-DEVICE",
      "The network needs RDMA, and the device has no RDMA device.",
      "The RDMA driver is not loaded, the card has no RDMA for VFs, or the device is bound to vfio.",
-     "Load the driver (`modprobe mlx5_ib`, `modprobe irdma`, `modprobe bnxt_re`), and add \"isRdma\": true "
-     "to the selectors. Without RDMA set \"rdma\": \"off\"."},
+     "Load the driver (`mlx5_ib`, `irdma`, `bnxt_re`), and add \"isRdma\": true to the selectors. "
+     "Without RDMA set \"rdma\": \"off\"."},
     {ErrorId::rdma_shared_mode, "VF-RDMA-SHARED-MODE",
      "The network requires that the RDMA device move into the pod, and RDMA is in shared namespace mode.",
      "rdmaName or rdmaIsolation is set, and the node's ib_core has netns_mode=1.",
@@ -137,9 +134,9 @@ constexpr ErrorRow kAttachErrors[] = {
      "key."},
     {ErrorId::rdma_nodes_changed, "VF-RDMA-NODES-CHANGED",
      "The RDMA device has other device nodes than the container was allocated. CNI code 11.",
-     "In exclusive mode a move gives it the lowest free numbers, and a lower one became free after Allocate. "
-     "Kubelet does not allocate again.",
-     "Delete the pod; its controller makes another. To avoid it for good, run vfrail with CDI (--use-cdi)."},
+     "In exclusive mode a move gives it the lowest free numbers, and a lower one became free after "
+     "Allocate. Kubelet does not allocate again.",
+     "Delete the pod; its controller makes another. To avoid it, run vfrail with CDI (--use-cdi)."},
     {ErrorId::rdma_name_taken, "VF-RDMA-NAME-TAKEN",
      "The RDMA device cannot have the name that rdmaName gives.",
      "Another RDMA device of the node or of the pod has that name.",
@@ -147,8 +144,7 @@ constexpr ErrorRow kAttachErrors[] = {
     {ErrorId::network_key_ignored, "VF-NETWORK-KEY-IGNORED",
      "A warning: a key of the network configuration has no effect.",
      "It is misspelt, vfrail has no such key, or its value means nothing for this device.",
-     "Correct or remove it; cni/README.md has all keys. `vfrail-cni check-network` finds such keys before a "
-     "pod does."},
+     "Correct or remove it. `vfrail-cni check-network` finds such keys before a pod does."},
 };
 static_assert(kAttachErrors[0].id == ErrorId::network_config &&
               std::size(kAttachErrors) ==

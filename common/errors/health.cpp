@@ -9,20 +9,20 @@ namespace {
 
 constexpr ErrorRow kHealthErrors[] = {
     {ErrorId::port_down, "VF-PORT-DOWN",
-     "The device is unhealthy: the InfiniBand port behind it, or the own port of a shared device, is down.",
-     "Its physical state says why. Disabled: the port is switched off on the node, mostly because its "
-     "interface is down. Polling: nothing answers at the other end of the cable. INIT (Initialize): the link "
-     "is up, and no subnet manager has configured the port.",
+     "The device is unhealthy: the InfiniBand port behind it, or a shared device's own, is down.",
+     "Its physical state says why. Disabled: it is switched off on the node, mostly because its interface "
+     "is down. Polling: nothing answers at the other end of the cable. INIT (Initialize): no subnet manager "
+     "has configured it.",
      "`vfrail doctor` or `ibstat` on the node shows the state. Disabled: `ip link set NAME up`; if it stays "
-     "so, `mlxlink -d ADDRESS` shows why. Polling: the cable and the switch's port. INIT: a subnet manager. "
+     "so, `mlxlink -d ADDRESS` shows why. Polling: cable and switch port. INIT: the subnet manager. "
      "\"health\": {\"port\": false} ignores it."},
     {ErrorId::admin_down, "VF-ADMIN-DOWN",
-     "The device is unhealthy, or as a shared RDMA device of no use: the interface of its port is "
+     "The device is unhealthy, or as a shared RDMA device of no use: its port's interface is "
      "administratively down.",
-     "Nobody has brought it up, or somebody has taken it down.",
-     "`ip link set NAME up` on the node, and in its network configuration. `setLinksUp` of a shared resource "
-     "does it where vfrail is in the host's network namespace with NET_ADMIN: as a service of the node, or "
-     "as a DaemonSet with the chart's values hostNetwork and setLinksUp."},
+     "Nobody has brought it up, or somebody took it down.",
+     "`ip link set NAME up` on the node, and in its network configuration. `setLinksUp` of a shared "
+     "resource does it where vfrail is in the host's network namespace with NET_ADMIN: as a service of the "
+     "node, or with the chart's values hostNetwork and setLinksUp."},
     {ErrorId::no_carrier, "VF-NO-CARRIER", "The device is unhealthy: its Ethernet port has no carrier.",
      "Cable, transceiver or switch port.",
      "`ethtool NAME` on the node shows the link. \"health\": {\"carrier\": false} ignores it."},
@@ -39,13 +39,12 @@ constexpr ErrorRow kHealthErrors[] = {
      "The VFs were destroyed or created again, or the card is gone.",
      "Delete the pod. Change the number of VFs only on drained nodes."},
     {ErrorId::no_longer_selected, "VF-NO-LONGER-SELECTED",
-     "The device is unhealthy: it is allocated to a container, and the configuration no longer gives it to "
-     "this "
+     "The device is unhealthy: a container has it, and the configuration no longer gives it to this "
      "resource.",
      "The configuration was changed while the container ran.",
      "Nothing: it leaves the list when the pod ends."},
     {ErrorId::not_selected, "VF-NOT-SELECTED", "The device is in no resource: no selector matches.",
-     "For each resource a field of the selectors differs; the reason says what it is and what is wanted.",
+     "For each resource a selector differs; the reason says what it is and what is wanted.",
      "`vfrail inspect --explain DEVICE` compares every field. Change the selector, or it is not the device "
      "that you mean."},
     {ErrorId::other_device_type, "VF-OTHER-DEVICE-TYPE",

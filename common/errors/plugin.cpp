@@ -19,20 +19,19 @@ constexpr ErrorRow kPluginErrors[] = {
      "An entry of the configuration is refused. The message names file, entry and key.",
      "A value has the wrong type, is out of range, contradicts another one, or two entries have the same "
      "name.",
-     "Correct it; plugin/README.md has all keys. `vfrail check-config FILE` checks it before it is used. "
-     "Until then the last good configuration stays in use."},
+     "Correct it; `vfrail check-config FILE` checks it before it is used. Until then the last good "
+     "configuration stays in use."},
     {ErrorId::config_unknown_key, "VF-CONFIG-UNKNOWN-KEY",
      "The configuration has a key or a selector that vfrail does not know.",
-     "It is misspelt, or it is of another plugin. A selector that is not read would select more devices than "
-     "it was written for.",
-     "Correct its name; the message has the one that is probably meant."},
+     "It is misspelt, or of another plugin. Without a selector more devices would be selected than were "
+     "meant.",
+     "Correct its name; the message has the nearest."},
     {ErrorId::config_empty, "VF-CONFIG-EMPTY", "The file has no configuration or no resource.",
-     "It is empty, the wrong file, or an object of Kubernetes without one of the keys resourceList, "
-     "configList and mode.",
+     "It is empty, the wrong file, or an object of Kubernetes without resourceList, configList and mode.",
      "Name the file that has them: `vfrail check-config FILE` says what it found."},
     {ErrorId::config_mistake, "VF-CONFIG-MISTAKE",
      "check-config: an entry cannot have been meant as it is written.",
-     "It selects more than was written for, or nothing on any node: a key that is not read, an empty list, "
+     "It selects more than was meant, or nothing on any node: a key that is not read, an empty list, "
      "conditions that exclude each other.",
      "Correct it as the message says. `vfrail serve` warns and goes on, as sriov-network-device-plugin "
      "does."},
@@ -63,7 +62,7 @@ constexpr ErrorRow kPluginErrors[] = {
      "Check kubelet (`journalctl -u kubelet`), --kubelet-root and the mounts of the DaemonSet."},
     {ErrorId::registration_refused, "VF-REGISTRATION-REFUSED", "Kubelet does not register a resource.",
      "The log has kubelet's reason: often a name that it does not take, another version of the API, or "
-     "another plugin for the same name.",
+     "another plugin of that name.",
      "See kubelet's log: `journalctl -u kubelet`. Check the name with `vfrail check-config FILE`."},
     {ErrorId::resource_contested, "VF-RESOURCE-CONTESTED", "Another device plugin serves the same resource.",
      "sriov-network-device-plugin or a second vfrail runs on the node, with the same resource in its "
@@ -71,20 +70,20 @@ constexpr ErrorRow kPluginErrors[] = {
      "Remove one of the two, or rename its resource. The log names the socket or the process."},
     {ErrorId::pod_resources, "VF-POD-RESOURCES", "Kubelet does not say which pods have which devices.",
      "Its folder pod-resources is not mounted, or kubelet does not serve it.",
-     "Mount KUBELET_ROOT/pod-resources as manifests/daemonset.yaml does. Devices are allocated all the same; "
-     "metrics have no names of pods."},
+     "Mount KUBELET_ROOT/pod-resources as manifests/daemonset.yaml does. Devices are allocated all the "
+     "same; metrics lack names of pods."},
     {ErrorId::cdi_not_supported, "VF-CDI-NOT-SUPPORTED",
-     "The container runtime does not take CDI device names: --use-cdi has no effect, or ADD refuses a device "
-     "whose container would not get its device nodes.",
+     "The container runtime does not take CDI device names: --use-cdi has no effect, or ADD refuses a "
+     "device whose nodes the container would not get.",
      "CDI is switched off in the runtime, or the runtime is too old. The message names the file that says "
      "so.",
-     "Enable CDI (containerd 1.7 or later, CRI-O 1.23 or later), restart the runtime and start the plugin's "
-     "pod again; or set --use-cdi=false. Delete the pods that were refused."},
+     "Enable CDI (containerd 1.7, CRI-O 1.23 or later), restart the runtime and the plugin's pod; or set "
+     "--use-cdi=false. Delete the pods that were refused."},
     {ErrorId::not_advertised, "VF-NOT-ADVERTISED",
      "Allocate: kubelet asks for a device that is not in the resource.",
      "The configuration changed, or kubelet has an old list for a moment.",
-     "The pod is created again by its controller. If it stays so, compare `vfrail inspect --resource NAME` "
-     "with the node's status."},
+     "The pod's controller creates it again. If it stays so, compare `vfrail inspect --resource NAME` with "
+     "the node's status."},
     {ErrorId::bundle_incomplete, "VF-BUNDLE-INCOMPLETE",
      "A bundle is unhealthy, and allocate refuses it: a device of it is missing or unhealthy.",
      "A rail has fewer VFs in the resource than the others, or the device of one rail is unhealthy.",
@@ -99,27 +98,23 @@ constexpr ErrorRow kPluginErrors[] = {
      "Load the module (`modprobe -a vhost_net tun` for needVhostNet), or take the path out of "
      "extraDeviceNodes."},
     {ErrorId::config_doubtful, "VF-CONFIG-DOUBTFUL",
-     "A warning: a value of the configuration is accepted, and has no effect or not the one it was written "
-     "for.",
+     "A warning: a value of the configuration is accepted, and has no effect or not the one that was meant.",
      "A list is empty, a value can match no device, or a key of another plugin's means something else here.",
      "Correct it as the message says. `vfrail check-config FILE` shows what the configuration means."},
     {ErrorId::host_device_offered, "VF-HOST-DEVICE-OFFERED",
      "A warning: a resource advertises a device that the host uses.",
      "The host has an address on it, and hostUse is not refuse; or hostUse is allow.",
-     "Narrow the selectors, or set \"hostUse\": \"refuse\" in the resource. If the host does not need the "
-     "device, "
-     "remove its addresses."},
+     "Narrow the selectors, set \"hostUse\": \"refuse\", or remove the host's addresses from it."},
     {ErrorId::host_routes_unknown, "VF-HOST-ROUTES-UNKNOWN",
      "A warning: not all default routes of the host are known, so a device that the host needs may be "
      "advertised.",
-     "The plugin is not in the host's network namespace and reads the host's files, which do not name the "
-     "interface of a route outside the main table and are too long with many routes; or a file is missing.",
-     "Exclude the host's devices by selectors. Or run the plugin with hostNetwork: true, where it "
-     "asks the kernel."},
+     "The plugin is not in the host's network namespace, and the host's files do not name the interface of "
+     "a route outside the main table, are too long with many routes, or one is missing.",
+     "Exclude the host's devices by selectors, or run the plugin with hostNetwork: true, where it asks the "
+     "kernel."},
     {ErrorId::port_offered_twice, "VF-PORT-OFFERED-TWICE",
-     "A warning: a PF and its sub-function are both advertised, and a pod that gets the one takes the port "
-     "of the "
-     "other away.",
+     "A warning: a PF and its sub-function are both advertised, and a pod that gets one takes the other's "
+     "port away.",
      "The selectors of two resources match the PF and the sub-function.",
      "Narrow the selectors, so that only one of the two is in a resource."},
     {ErrorId::rdma_exclusive_mode, "VF-RDMA-EXCLUSIVE-MODE",
@@ -128,37 +123,33 @@ constexpr ErrorRow kPluginErrors[] = {
      "Give each pod a VF of its own. Or boot the node with \"options ib_core netns_mode=1\" in modprobe.d."},
     {ErrorId::devlink_not_asked, "VF-DEVLINK-NOT-ASKED",
      "A warning: the configuration demands devlink's health reporters, and devlink cannot be asked.",
-     "\"health\": {\"devlink\": true}, and the plugin is not in the host's network namespace: a DaemonSet "
-     "without "
-     "hostNetwork is not.",
+     "\"health\": {\"devlink\": true}, and the plugin is not in the host's network namespace.",
      "With hostNetwork: true it is asked. Without the key \"devlink\" it is asked where it can be, "
      "silently."},
     {ErrorId::node_labels, "VF-NODE-LABELS",
      "A warning: labels of the node for Node Feature Discovery are not written, or not all of them.",
-     "The folder of --nfd-features is not there or not mounted, or is read-only or full; or names or number "
-     "of the resources are too long for labels.",
-     "Create the folder, or mount the host's there (the chart's `nfd.enabled`); give resources shorter "
-     "names. "
-     "The devices are served all the same."},
+     "The folder of --nfd-features is missing, not mounted, read-only or full; or names or number of the "
+     "resources are too long for labels.",
+     "Create the folder, or mount the host's (the chart's `nfd.enabled`); give resources shorter names. The "
+     "devices are served all the same."},
     {ErrorId::claim_refused, "VF-CLAIM-REFUSED",
      "Dynamic resource allocation: the devices of a ResourceClaim are not prepared, or not released.",
-     "The message says what is wrong: several pods reserve the claim, another device is prepared for it, a "
-     "device has left the node or is still in a pod, or vfrail-kube cannot read the claim. In the container "
-     "runtime's error: the pod has not got the devices of the claim, so its container is stopped.",
+     "Several pods reserve the claim, another device is prepared for it, a device has left the node or is "
+     "still in a pod, or vfrail-kube cannot read the claim; the message says which. As the container "
+     "runtime's error: the pod has not got the claim's devices, so its container is stopped.",
      "See the pod's events, and `kubectl get resourceclaim NAME -o yaml`. Kubelet tries again by itself."},
     {ErrorId::not_offered, "VF-NOT-OFFERED",
      "Dynamic resource allocation: the scheduler does not get the devices of this node.",
-     "The message says why: the container kube of vfrail's pod does not run or may not write ResourceSlices, "
-     "Kubernetes is older than 1.34, or the node still offers the resource by the device plugin.",
+     "The container kube of vfrail's pod does not run or may not write ResourceSlices, Kubernetes is older "
+     "than 1.34, or the node still offers the resource by the device plugin; the message says which.",
      "See the log of the container kube. Pods that have devices keep them."},
     {ErrorId::provision_refused, "VF-PROVISION-REFUSED",
      "`vfrail provision` does not make the VFs of a PF as `vfs` in the configuration wants them.",
-     "Another number of VFs, or another eswitch mode, removes all VFs of the PF first, and one of them is in "
-     "a "
-     "pod, in another network namespace or in use by a VM; or the host needs the PF; or "
-     "sriov-network-operator manages it. The message says which.",
-     "Wait until the pods that the message names have ended, and run `vfrail provision` again. What is there "
-     "stays as it is until then."},
+     "Another number of VFs, or another eswitch mode, removes all VFs of the PF first, and one is in a pod, "
+     "in another network namespace or in use by a VM; or the host needs the PF; or sriov-network-operator "
+     "manages it. The message says which.",
+     "Run `vfrail provision` again when the pods that the message names have ended. Until then all stays as "
+     "it is."},
     {ErrorId::provision_firmware, "VF-PROVISION-FIRMWARE",
      "`vfrail provision` cannot make the VFs of a PF, because the firmware has other settings.",
      "SR-IOV is off in the firmware, it has fewer VFs than `vfs` wants, or the port is of another type.",
@@ -168,13 +159,13 @@ constexpr ErrorRow kPluginErrors[] = {
      "`vfrail provision` could not make or set the VFs of a PF.",
      "The message has the file or the setting, and what the kernel answered. A write that does not return in "
      "time hangs in the driver.",
-     "See `dmesg` for what the driver says. Run `vfrail provision` again: it begins where it has stopped."},
+     "See `dmesg`. Run `vfrail provision` again: it begins where it has stopped."},
     {ErrorId::provision_pending, "VF-PROVISION-PENDING",
-     "No pod gets the VFs of a PF yet, or any more: `vfrail provision` makes them, or is to remove them.",
-     "The configuration has an entry in `vfs` for the PF, and provision has not written that it is done, "
-     "refused or failed. After 240 s they are allocated as they are, except while they wait for pods to end.",
-     "See the log of provision: `kubectl -n kube-system logs ds/vfrail-provision`, or `journalctl -u "
-     "vfrail-provision` on the node. Where nothing runs it, take `vfs` out of the configuration."},
+     "No pod gets the VFs of a PF yet, or any more: `vfrail provision` makes or removes them.",
+     "`vfs` in the configuration names the PF, and provision has not written that it is done, refused or "
+     "failed. After 240 s the VFs are allocated as they are, except while they wait for pods to end.",
+     "See the log: `kubectl -n kube-system logs ds/vfrail-provision`, or `journalctl -u vfrail-provision` "
+     "on the node. Where nothing runs it, take `vfs` out of the configuration."},
 };
 static_assert(kPluginErrors[0].id == ErrorId::option_invalid &&
               std::size(kPluginErrors) ==

@@ -21,20 +21,19 @@ constexpr Symptom kSymptoms[] = {
      {"Couldn't allocate MR", "Call to ibv_reg_mr failed", "ibv_reg_mr*Cannot allocate memory",
       "ibv_create_cq*Cannot allocate memory", "ibv_create_qp*Cannot allocate memory",
       "Please set max locked memory (ulimit -l)", "RLIMIT_MEMLOCK is * bytes", "failed to create mr"},
-     "The process may not lock (pin) that much memory: its limit, `ulimit -l`, is small, and the capability "
-     "IPC_LOCK is missing, or has no effect because the container does not run as root or has a user "
+     "The process may lock (pin) too little memory: its limit, `ulimit -l`, is small, and the capability "
+     "IPC_LOCK is missing, or without effect because the container does not run as root or has a user "
      "namespace.",
-     "`memlock` of the resource, with CDI; or the capability IPC_LOCK, which has an effect for root alone; "
-     "or LimitMEMLOCK of the container runtime. A memory limit of the pod is not the cause: what is beyond "
-     "it is killed.",
+     "`memlock` of the resource, with CDI; IPC_LOCK, which has an effect for root alone; or LimitMEMLOCK of "
+     "the container runtime. A memory limit of the pod is not the cause: what is beyond it is killed.",
      "VF-P10 VF-N36"},
     {SymptomId::retries_exceeded,
      "NCCL, UCX, perftest",
      {"Got completion*error 12,", "Got completion*status=12 ", "IBV_WC_RETRY_EXC_ERR", "vendor err 129",
       "transport retry counter exceeded", "Transport retry count exceeded", "Failed status 12"},
      "The device has sent, and nothing answers (vendor error 129): the peer cannot be reached by this rail "
-     "(a wrong GID index, another network, a route or ARP entry that is missing), its process has ended, or "
-     "the fabric loses packets.",
+     "(a wrong GID index, another network, a missing route or ARP entry), its process has ended, or the "
+     "fabric loses packets.",
      "Remove NCCL_IB_GID_INDEX where it is set. `vfrail-check --listen` in one pod and `vfrail-check --to "
      "ADDRESS` in the other test each rail, and name what refuses.",
      "VF-P08 VF-P09 VF-P16 VF-P24 VF-N17"},
@@ -43,32 +42,30 @@ constexpr Symptom kSymptoms[] = {
      {"Failed to modify QP*to RTR", "Call to ibv_modify_qp failed",
       "Unable to Connect the HCA's through the link", "Found Incompatibility issue with GID types",
       "ibv_create_ah(*failed", "RDMA_CM_EVENT_ADDR_ERROR", "RDMA_CM_EVENT_ROUTE_ERROR"},
-     "The queue pair cannot be connected: the GID entry that is used is empty or of another kind than the "
-     "peer's (No data available, Invalid argument), or the kernel has no route or neighbour for the peer's "
-     "GID (Connection timed out, Network is unreachable).",
+     "The queue pair cannot be connected: its GID entry is empty or of another kind than the peer's (No "
+     "data available, Invalid argument), or the kernel has no route or neighbour for the peer's GID "
+     "(Connection timed out, Network is unreachable).",
      "Remove NCCL_IB_GID_INDEX, or name an entry of RoCE v2 with the rail's address (perftest: `-x`). "
-     "`vfrail-check` shows the entries, and the routes of the rails.",
+     "`vfrail-check` shows entries and routes.",
      "VF-P08 VF-P09 VF-P16"},
     {SymptomId::port_down,
      "perftest, ibstat, ibv_devinfo, NCCL",
      {"Port number * state is Down", "Couldn't set the link layer", "State: Down", "Physical state: Disabled",
       "Physical state: Polling", "PORT_DOWN (1)", "async event*port error"},
-     "The port of that device is down, or went down while the job ran. Disabled: it is switched off on its "
-     "node, mostly because its "
-     "interface is down. Polling: nothing answers at the other end of the cable.",
+     "The port is down, or went down while the job ran. Disabled: switched off on its node, mostly because "
+     "its interface is down. Polling: nothing answers at the other end of the cable.",
      "Name a device whose port is ACTIVE (perftest: `-d`). Disabled: `ip link set NAME up` on the node. "
-     "Polling: the cable and the switch's port.",
+     "Polling: cable and switch port.",
      "VF-PORT-DOWN VF-P06 VF-N10"},
     {SymptomId::no_device,
      "perftest, NCCL, UCX, ibv_devinfo",
      {"Unable to find the Infiniband/RoCE device", "IB device * not found", "NET/IB : No device found",
       "Did not detect devices", "No IB devices found", "Failed to get IB devices list",
       "network device '*' is not available"},
-     "The container has no RDMA device that its programs can use: the resource is not in the limits of this "
-     "container, the device that is named belongs to others, its port is down, or the image has no driver "
-     "for libibverbs.",
-     "`vfrail-check` in the container names the devices of the pod, and says what is missing. A device that "
-     "is visible and not the pod's is that of a resource that the container does not request.",
+     "The container has no RDMA device that its programs can use: the resource is not in this container's "
+     "limits, the named device belongs to others, its port is down, or the image has no driver for "
+     "libibverbs.",
+     "`vfrail-check` in the container names the pod's devices, and says what is missing.",
      "VF-P02 VF-P05 VF-P06 VF-P09"},
     {SymptomId::no_library,
      "libibverbs, NCCL",
@@ -81,20 +78,20 @@ constexpr Symptom kSymptoms[] = {
      "libibverbs, perftest, NCCL",
      {"uverbs*Permission denied", "uverbs*Operation not permitted", "Couldn't get context for the device",
       "Failed to open device", "NET/IB : Unable to open device"},
-     "The device's node below /dev/infiniband cannot be opened: the device belongs to others, and the "
+     "The device's node below /dev/infiniband cannot be opened: the device belongs to others and the "
      "container sees its name alone, or the node is that of a device which has another number now.",
-     "Request the resource in this container. After a move that renumbered nodes, CDI gives the right ones: "
-     "delete the pod.",
+     "Request the resource in this container. After a move that renumbered nodes, delete the pod; CDI gives "
+     "the right ones.",
      "VF-P02 VF-P04 VF-RDMA-NODES-CHANGED",
      true},
     {SymptomId::node_gone,
      "containerd, CRI-O",
      {"/dev/infiniband/uverbs*no such file or directory",
       "adding custom device*/dev/infiniband/*no such file or directory"},
-     "A device node that kubelet has for the container is not on the node any more: its RDMA device has got "
-     "another number since Allocate, by a move into a pod and back, or its driver was loaded anew.",
-     "Delete the pod: kubelet allocates once for each pod. With CDI (`--use-cdi=auto` where the runtime has "
-     "it) vfrail-cni corrects the nodes of pods that start later.",
+     "A device node that kubelet has for the container is gone: its RDMA device has got another number "
+     "since Allocate, by a move into a pod and back, or its driver was loaded anew.",
+     "Delete the pod: kubelet allocates once for each. With CDI (`--use-cdi=auto`) vfrail-cni corrects the "
+     "nodes of pods that start later.",
      "VF-RDMA-NODES-CHANGED VF-N34"},
     {SymptomId::no_cm_node,
      "librdmacm, perftest -R, rping",
@@ -107,19 +104,19 @@ constexpr Symptom kSymptoms[] = {
     {SymptomId::wrong_network,
      "NCCL, UCX",
      {"Failed to initialize any NET plugin", "Error: network * not found", "no active messages transport to"},
-     "NCCL_NET names a network that this process does not have: of IB, it finds no device. Of UCX, UCX_TLS "
-     "and UCX_NET_DEVICES leave no transport that reaches the peer.",
-     "`vfrail-check` in the container says why no device is found. Without NCCL_NET, NCCL uses TCP instead "
-     "of ending; without UCX_TLS and UCX_NET_DEVICES, UCX chooses itself.",
+     "NCCL_NET names a network that this process does not have: for IB, it finds no device. Or UCX_TLS and "
+     "UCX_NET_DEVICES leave no transport that reaches the peer.",
+     "`vfrail-check` in the container says why no device is found. Without NCCL_NET, NCCL uses TCP instead; "
+     "without UCX_TLS and UCX_NET_DEVICES, UCX chooses itself.",
      "VF-P02 VF-P05 VF-P09"},
     {SymptomId::no_bootstrap,
      "NCCL, perftest",
      {"no socket interface found", "NET/Socket : no interface found", "socketStartConnect: Connect to",
       "socketPollConnect: Connect to", "Net : Connect to*failed", "Call to connect*failed",
       "Call to bind failed", "Couldn't connect to "},
-     "The first connections, over TCP, do not come about: the peer does not listen yet or has ended, "
-     "NCCL_SOCKET_IFNAME names an interface that the pod does not have, the first interface that NCCL takes "
-     "is a rail that leads to another network, or a NetworkPolicy is in the way.",
+     "The first connections, over TCP, fail: the peer does not listen yet or has ended, NCCL_SOCKET_IFNAME "
+     "names an interface that the pod does not have, the first interface, which NCCL takes, is a rail to "
+     "another network, or a NetworkPolicy is in the way.",
      "`NCCL_SOCKET_IFNAME==eth0`, the pod's default network. VF-P09 says which interface NCCL takes here, "
      "and why.",
      "VF-P09 VF-P17"},
@@ -151,8 +148,8 @@ constexpr Symptom kSymptoms[] = {
      {"Using network Socket", "via NET/Socket"},
      "NCCL uses TCP: it has found no RDMA device that it can use, or a setting forbids it. It does not say "
      "why.",
-     "`vfrail-check` in the container of that process says why RDMA was not taken: devices, ports, drivers "
-     "of the image, NCCL's settings.",
+     "`vfrail-check` in the container of that process does: devices, ports, drivers of the image, NCCL's "
+     "settings.",
      "VF-P09 VF-P02 VF-P05 VF-P06"},
     {SymptomId::nothing_free,
      "the scheduler",
@@ -164,20 +161,18 @@ constexpr Symptom kSymptoms[] = {
     {SymptomId::topology_refused,
      "kubelet",
      {"TopologyAffinityError", "Resources cannot be allocated with Topology locality"},
-     "Kubelet's Topology Manager refuses: by its policy (restricted, single-numa-node) CPUs, GPUs and "
-     "devices "
-     "of the pod have to be of one NUMA node, and no NUMA node has them all free. A pod with all rails of a "
-     "node spans its NUMA nodes.",
+     "Kubelet's Topology Manager refuses: its policy (restricted, single-numa-node) wants the pod's CPUs, "
+     "GPUs and devices of one NUMA node, and none has them all free. A pod with all rails of a node spans "
+     "its NUMA nodes.",
      "`excludeTopology: true` of the resource leaves its devices out of that; or the policy best-effort; or "
-     "fewer devices and CPUs for the pod. `vfrail inspect` shows the NUMA node of each device.",
+     "fewer devices and CPUs. `vfrail inspect` shows the NUMA node of each device.",
      "VF-N29 VF-N22"},
     {SymptomId::not_admitted,
      "kubelet",
      {"UnexpectedAdmissionError", "Allocate failed due to*which is unexpected", "no healthy devices present",
       "requested number of devices unavailable"},
      "Kubelet had no device for the pod when it admitted it: after a start of the node or of kubelet the "
-     "device plugin had not registered yet, or the devices have become unhealthy since the pod was "
-     "scheduled.",
+     "device plugin had not registered yet, or devices have become unhealthy since.",
      "Pods of a controller are created again; delete others. If it stays so: `vfrail inspect --unhealthy`, "
      "and the message of the plugin behind \"due to\".",
      "VF-REGISTRATION-REFUSED VF-NOT-ADVERTISED VF-N28"},
@@ -214,10 +209,10 @@ constexpr Symptom kSymptoms[] = {
     {SymptomId::addresses_used_up,
      "whereabouts, host-local",
      {"Could not allocate IP in range", "waiting to become leader", "no IP addresses available in range set"},
-     "The IPAM plugin has no address for the pod: the range is full, also of pods that ended without a DEL; "
-     "or, while it waits to become leader, many pods start at once or the API server is slow.",
-     "`kubectl get ippools.whereabouts.cni.cncf.io -A -o yaml` shows who has each address, and whereabouts' "
-     "reconciler frees those of pods that are gone; or a larger range. Waiting: kubelet tries again.",
+     "The range is full, also of pods that ended without a DEL; or, while the plugin waits to become "
+     "leader, many pods start at once or the API server is slow.",
+     "`kubectl get ippools.whereabouts.cni.cncf.io -A -o yaml` shows who has each address; whereabouts' "
+     "reconciler frees those of pods that are gone. Or enlarge the range. Waiting: kubelet tries again.",
      "VF-IPAM-FAILED VF-N32"},
     {SymptomId::attach_failed,
      "Multus, kubelet",
@@ -230,13 +225,12 @@ constexpr Symptom kSymptoms[] = {
      "NCCL",
      {"unhandled system error", "SIGSEGV*ncclProxyServiceUDS", "ncclProxyServiceUDS()",
       "transport/net_ib* -> 6"},
-     "A call to the RDMA device failed while NCCL connected over it (NET/IB was found and taken), here or in "
-     "the peer, which then closed the connection; SIGSEGV in ncclProxyServiceUDS comes after it. Mostly "
-     "memory cannot be registered, because the container may not lock (pin) it: it lacks IPC_LOCK, or does "
-     "not run as root.",
-     "`memlock` of the resource, with CDI; or the capability IPC_LOCK, which has an effect for root alone; "
-     "or LimitMEMLOCK of the container runtime. `vfrail-check` in each of the pods shows it (VF-P10); the "
-     "first NCCL WARN of the process that failed first names the call.",
+     "A call to the RDMA device failed while NCCL connected over it (NET/IB was taken), here or in the "
+     "peer, which then closed the connection; SIGSEGV in ncclProxyServiceUDS comes after it. Mostly memory "
+     "cannot be registered: the container lacks IPC_LOCK, or does not run as root.",
+     "`memlock` of the resource, with CDI; IPC_LOCK, which has an effect for root alone; or LimitMEMLOCK of "
+     "the container runtime. `vfrail-check` in each of the pods shows it (VF-P10); the first NCCL WARN of "
+     "the process that failed first names the call.",
      "VF-P10 VF-N36",
      true},
     {SymptomId::peer_ended,

@@ -67,6 +67,13 @@ TEST_CASE("An error of the syntax gives line and column") {
   CHECK(refusal("{\n  \"a\": 1,\n  oops\n}").starts_with("line 3, column 3: "));
 }
 
+TEST_CASE("A comma too many is named, and not what the parser misses behind it") {
+  CHECK(refusal("{\"a\": 1,}") ==
+        "line 1, column 9: no key in double quotes: a comma too many before it, or a key without quotes");
+  CHECK(refusal("[1,]") ==
+        "line 1, column 4: no value: a comma too many before it, or a text without quotes");
+}
+
 TEST_CASE("What is not JSON is refused") {
   const std::string text = GENERATE(std::string(), " ", "{", "[1,]", "{\"a\":1} x", std::string("{}\0", 3),
                                     std::string("{}\0{}", 5), std::string("{\0}", 3), "nul", "'a'", "{\"a\"}",

@@ -200,7 +200,7 @@ std::string errors_document() {
   std::string out;
   for (const ErrorRow* row : all_errors()) {
     out.append(out.empty() ? "" : "\n").append("### ").append(row->name).append("\n\n");
-    out += labelled("Symptom", row->symptom) + "\n";
+    out.append(row->symptom).append("\n\n");
     out += labelled("Cause", row->cause) + "\n";
     out += labelled("Remedy", row->remedy);
   }

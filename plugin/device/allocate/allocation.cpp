@@ -229,9 +229,7 @@ void add_pod_files(const PodFileMounts& wanted, const NodeFacts& node, const std
     out.edits_of[id].mounts = pod_mounts(default_folder(node.run_folder), wanted.nccl);
   out.edits.mounts = pod_mounts(device_files_folder(node.run_folder, ids.front()), wanted.nccl);
   // In kubelet's answer, over which the pod's own env wins; over that of a CDI spec it does not.
-  const std::string mount = kPodMount;
-  if (wanted.ucx) out.edits.env.emplace("UCX_CONFIG_DIR", mount);
-  if (wanted.nccl_conf_file) out.edits.env.emplace("NCCL_CONF_FILE", mount + "/" + kNcclFile);
+  if (wanted.ucx) out.edits.env.emplace("UCX_CONFIG_DIR", kPodMount);
 }
 
 // By each device's spec, or by the container's answer; a runtime mounts the same file twice without harm.

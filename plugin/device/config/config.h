@@ -77,10 +77,8 @@ struct HealthPolicy {
 struct PodFileMounts {
   bool nccl = false;  // /etc/nccl.conf
   bool ucx = false;   // UCX_CONFIG_DIR names the folder
-  bool nccl_conf_file =
-      false;  // NCCL_CONF_FILE names the file in the folder, /etc/nccl.conf stays the image's
 
-  bool any() const { return nccl || ucx || nccl_conf_file; }
+  bool any() const { return nccl || ucx; }
   bool operator==(const PodFileMounts&) const = default;
 };
 

@@ -59,6 +59,19 @@ TEST_CASE("what ADD refuses and what it ignores is named, with the definition an
              Contains("plugins: must be a list [VF-NETWORK-CONFIG]"));
 }
 
+TEST_CASE("a cniVersion that ADD refuses is an error, which names the supported ones and guesses none") {
+  for (const char* config : {R"({"cniVersion":"1.2.0","type":"vfrail"})",
+                             R"({"cniVersion":"1.2.0","plugins":[{"type":"vfrail"}]})"}) {
+    const auto report = checked(definition(config));
+    CHECK_FALSE(report.all_well);
+    CHECK_THAT(report.text,
+               Contains("error: cniVersion 1.2.0 is not supported; supported are 0.1.0, 0.2.0, ") &&
+                   Contains(" and 1.1.0 [VF-CNI-VERSION]\n") && !Contains("did you mean"));
+  }
+  CHECK(checked(definition(R"({"cniVersion":"","type":"vfrail"})")).all_well);
+  CHECK(checked(definition(R"({"cniVersion":"0.1.0","type":"vfrail"})")).all_well);
+}
+
 TEST_CASE("plugins of another type are checked if they are asked for") {
   const std::string sriov = definition(R"({"type":"sriov","vlan":5000})");
   CHECK(checked(sriov).all_well);

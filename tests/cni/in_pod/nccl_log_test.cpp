@@ -123,7 +123,7 @@ TEST_CASE("the log of a crash leads to its cause first, and GPUDirect comes afte
 TEST_CASE("other programs' lines in NCCL's log are read too: perftest's refusal of memory") {
   const std::string refused = found(parse(test::source_text("tests/data/logs/mr_refused.txt")));
   CAPTURE(refused);
-  CHECK(contains(refused, "fault: line 8, \"Couldn't allocate MR\": The process may not lock"));
+  CHECK(contains(refused, "fault: line 8, \"Couldn't allocate MR\": The process may lock (pin) too"));
 }
 
 TEST_CASE("a warning of NCCL of which nothing is known is a finding, with its line and their number") {

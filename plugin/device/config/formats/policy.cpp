@@ -70,16 +70,22 @@ Result<> read_extra_nodes(ObjectReader& reader, std::vector<std::string>& out) {
 }
 
 Error bad_pod_files(const ObjectReader& reader, const Json& value) {
-  return reader.error("podFiles", "must be false, \"env\", or a list of \"nccl\" and \"ucx\", got " +
-                                      value.text().substr(0, 60));
+  return reader.error("podFiles",
+                      "must be false, or a list of \"nccl\" and \"ucx\", got " + value.text().substr(0, 60));
 }
 
-Result<> read_pod_files(ObjectReader& reader, ResourceConfig& out) {
+// A resource that a configuration of before has stays served, and NCCL keeps reading the files.
+constexpr const char* kEnvIsNccl =
+    "is read as [\"nccl\"], so /etc/nccl.conf of the image is not seen: write that; or, to keep the image's, "
+    "[\"ucx\"], and NCCL_CONF_FILE=/run/vfrail/nccl.conf in the pods";
+
+Result<> read_pod_files(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& warnings) {
   const Json* value = reader.value("podFiles");
   if (value == nullptr || *value == Json(false)) return {};
   PodFileMounts& wanted = out.pod_files;
   if (*value == Json("env")) {
-    wanted.nccl_conf_file = true;
+    warnings.remark(reader, "podFiles", kEnvIsNccl);
+    wanted.nccl = true;
   } else if (value->as_array() == nullptr || value->as_array()->empty()) {
     return bad_pod_files(reader, *value);
   } else {
@@ -136,7 +142,7 @@ Result<> read_policy(ObjectReader& reader, ResourceConfig& out, ConfigWarnings& 
                             out.preference));
   TRY(read_health(reader, out.health, warnings));
   TRY(read_extra_nodes(reader, out.extra_nodes));
-  TRY(read_pod_files(reader, out));
+  TRY(read_pod_files(reader, out, warnings));
   TRY(read_memlock(reader, out.memlock));
   TRY(read_flag(reader, "mountCheck", out.mount_check));
   return read_flag(reader, "registerEmpty", out.register_empty);

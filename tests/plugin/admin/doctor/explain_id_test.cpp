@@ -110,8 +110,9 @@ TEST_CASE("messages of other programs are explained, whole and in part, with the
     INFO(text);
     const Run one = explained(text);
     CHECK(one.code == 0);
-    CHECK_THAT(one.out.substr(0, one.out.find("\n\n")),
-               Contains("  Cause:   The process may not lock") && Contains("  See:     VF-P10, VF-N36"));
+    CHECK_THAT(
+        one.out.substr(0, one.out.find("\n\n")),
+        Contains("  Cause:   The process may lock (pin) too") && Contains("  See:     VF-P10, VF-N36"));
   }
   CHECK_THAT(explained("Call to ibv_reg_mr failed").out, Contains("\"Call to ibv_reg_mr failed\" ("));
   CHECK_THAT(explained("SIGSEGV").out, Contains("\"unhandled system error\" (NCCL)") && Contains("VF-P10"));
@@ -129,7 +130,7 @@ TEST_CASE("four logs of one cluster are explained by their causes") {
   for (const auto& [log, title, words] : std::vector<std::tuple<const char*, const char*, const char*>>{
            {"mr_refused", "\"Couldn't allocate MR\"", "IPC_LOCK"},
            {"nccl_crash", "\"transport/net_ib... -> 6\"", "IPC_LOCK"},
-           {"port_down", "\"Port number ... state is Down\"", "switched off"},
+           {"port_down", "\"Port number ... state is Down\"", "Disabled:"},
            {"device_not_found", "\"IB device ... not found\"", "resource"}}) {
     INFO(log);
     const Run one = explained(test::source_text("tests/data/logs/" + std::string(log) + ".txt"));

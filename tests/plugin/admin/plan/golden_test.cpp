@@ -3,7 +3,9 @@
 //   VFRAIL_UPDATE_DOCUMENTS=1 plugin_tests 'golden *'
 #include "plugin/admin/advise/example.h"
 #include "plugin/admin/plan/cluster.h"
+#include "plugin/admin/plan/plan_command.h"
 #include "tests/plugin/admin/plan/planned.h"
+#include "tests/plugin/admin/report/run.h"
 #include "tests/support/places.h"
 
 #include <cstdlib>
@@ -63,6 +65,26 @@ TEST_CASE(
     for (const FabricPlan& fabric : planned.fabrics)
       compare(std::string(name) + (number++ == 0 ? "" : "." + std::to_string(number)) + ".example.yaml",
               example_of(planned, fabric, "pod"));
+  }
+}
+
+TEST_CASE("plan -o config has the recommended way's resource of each fabric alone, and serve takes it") {
+  for (const char* name :
+       {"v100_ib", "a100_bond", "roce_rails", "erdma_vm", "h100_roce", "gb200", "igb_node"}) {
+    INFO(name);
+    const Tree tree(name);
+    const Planned planned(tree);
+    std::vector<std::string> wanted;
+    for (const FabricPlan& fabric : planned.fabrics)
+      wanted.push_back(fabric.way(fabric.recommended).resource);
+    const test::Run run =
+        test::run([&] { return plan({.roots = {tree.root()}, .output = PlanOutput::config}); });
+    const auto config = parse_config(run.out, {.file = "config.json", .strict = true});
+    REQUIRE(config);
+    CHECK(config->warnings.empty());
+    std::vector<std::string> got;
+    for (const ResourceConfig& resource : config->resources) got.push_back(resource.resource());
+    CHECK(got == wanted);
   }
 }
 

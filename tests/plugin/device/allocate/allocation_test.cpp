@@ -281,14 +281,14 @@ TEST_CASE("containers get the files of their pod, of a default until vfrail-cni 
   }
 }
 
-TEST_CASE("with podFiles env the image keeps its own nccl.conf") {
+TEST_CASE("with podFiles ucx alone the image keeps its own nccl.conf") {
   Pool pool = make_pool();
-  pool.config.pod_files = {.nccl_conf_file = true};
+  pool.config.pod_files = {.ucx = true};
   auto out = allocate(pool, {make_device("0000:03:02.1")}, {});
   REQUIRE(out);
   CHECK(out->edits.mounts == std::vector<Mount>{{"/run/vfrail/devices/0000:03:02.1", "/run/vfrail"}});
-  CHECK(out->edits.env.at("NCCL_CONF_FILE") == "/run/vfrail/nccl.conf");
-  CHECK_FALSE(out->edits.env.contains("UCX_CONFIG_DIR"));
+  CHECK(out->edits.env.at("UCX_CONFIG_DIR") == "/run/vfrail");
+  CHECK_FALSE(out->edits.env.contains("NCCL_CONF_FILE"));  // it is the pod's to set
 }
 
 TEST_CASE("without podFiles a container gets no mount, and a device without nodes no spec") {

@@ -242,16 +242,28 @@ TEST_CASE("podFiles names the files that containers get") {
   };
   CHECK(files(R"(["nccl","ucx"])") == PodFileMounts{.nccl = true, .ucx = true});
   CHECK(files(R"(["ucx"])") == PodFileMounts{.ucx = true});
-  CHECK(files(R"("env")") == PodFileMounts{.nccl_conf_file = true});
   CHECK_FALSE(files("false").any());
   CHECK_FALSE(first(listed(R"("selectors":{})")).pod_files.any());
+}
+
+TEST_CASE("podFiles env, which was a mode, keeps the resource with NCCL's file, and says what to write") {
+  const auto config = parse_config(listed(R"("selectors":{},"podFiles":"env")"), {.file = "c.json"});
+  REQUIRE(config);
+  REQUIRE(config->resources.size() == 1);
+  CHECK(config->resources[0].pod_files == PodFileMounts{.nccl = true});
+  REQUIRE(config->warnings.size() == 1);
+  CHECK(config->warnings[0].id == ErrorId::config_doubtful);
+  for (const char* part : {"podFiles", R"(["nccl"])", R"(["ucx"])", "NCCL_CONF_FILE=/run/vfrail/nccl.conf"}) {
+    INFO(part);
+    CHECK(config->warnings[0].text.find(part) != std::string::npos);
+  }
 }
 
 TEST_CASE("podFiles is refused with the reason") {
   for (const char* value : {"true", "[]", R"(["nccl","gloo"])", R"(["env"])", R"("nccl")", "[1]", "{}"}) {
     CAPTURE(value);
     CHECK(error_of(listed(std::string(R"("selectors":{},"podFiles":)") + value))
-              .find("podFiles: must be false, \"env\", or a list") != std::string::npos);
+              .find("podFiles: must be false, or a list") != std::string::npos);
   }
   // Of a shared pool nothing is attached, so nobody would write the files.
   CHECK(error_of(shared(R"("rdmaHcaMax":1,"devices":["a"],"podFiles":["nccl"])"))
