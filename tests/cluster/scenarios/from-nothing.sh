@@ -15,12 +15,15 @@ check 'and from the cluster' helm uninstall vfrail --namespace kube-system --wai
 check 'the node has no device' eventually is 0 allocatable
 
 section 'what the node can give'
-planned() { kubectl debug "node/$NODE" --image="vfrail:$(manifests/image/version)" --profile=sysadmin --attach --quiet -- vfrail plan --root /host; }
-planned > "$work/plan" 2>&1
-check 'vfrail plan names its VFs, before anything is installed' has '^\** *VF.* nvidia.com\|^\** *VFs* ' cat "$work/plan"
-check 'and what it recommends' has 'Recommended: ' cat "$work/plan"
+# Not with --attach, which shows nothing of a program that ends before kubectl is attached.
+debugged=$(kubectl debug "node/$NODE" --image="vfrail:$(manifests/image/version)" --profile=sysadmin -- vfrail plan --root /host 2>&1 |
+    grep -o 'node-debugger-[^ ]*')
+check 'vfrail plan ends, before anything is installed' kubectl wait --for=jsonpath='{.status.phase}'=Succeeded --timeout "${CHECK_DEADLINE}s" pod "$debugged"
+kubectl logs "$debugged" > "$work/plan"
+kubectl delete pod "$debugged" > /dev/null
+check 'its ways are VFs and others' has "^[*] VFs  *rdma/roce_1g_vf  *$DEVICES " cat "$work/plan"
+check 'and it recommends one' has 'Recommended: VFs. Why: ' cat "$work/plan"
 sed 's/^/     /' "$work/plan"
-kubectl get pods -o name | grep node-debugger | xargs -r kubectl delete > /dev/null
 
 section 'installed'
 check 'the chart with the controller' controller_installed
