@@ -378,8 +378,8 @@ function kubectl {
             -c) has "name: $2\$" manifests/daemonset.yaml || wrong "no container is called $2"; shift ;;
             -p) real jq -e . <<< "$2" > /dev/null && shift ;;
             --patch-file) real jq -e .spec "$2" > /dev/null && shift ;;
-            --image=REGISTRY/vfrail:"$version" | --profile=sysadmin | --attach) ;;
-            -i | --type=json | --type=merge | --all-namespaces | --for=condition=Ready | --timeout=*) ;;
+            --image=REGISTRY/vfrail:"$version" | --profile=sysadmin) ;;
+            -i | --type=json | --type=merge | --all-namespaces | --for=condition=Ready | "--for=jsonpath={.status.phase}=Succeeded" | --timeout=*) ;;
             --dry-run=client) dry=yes ;;
             --from-file=*) from=${1##*=} ;;
             --) shift && inner=("$@") && break ;;
