@@ -56,4 +56,4 @@ away() {
     api_server
 }
 # What kubelet and Multus say of an API server that is away, or has just begun and does not know yet what they may.
-without_server="^multus\.log: .* is forbidden: User \"system:serviceaccount:kube-system:multus\"|^kubelet\.log: .*(10\.0\.2\.2:$API: connect: connection refused|\"https://10\.0\.2\.2:$API/[^ ]*\": |Unable to update node status.*exceeds retry count|\"Failed to watch\" .*no relationship found between node)"
+without_server="^multus\.log: .* is forbidden: User \"system:serviceaccount:kube-system:multus\"|^kubelet\.log: .*(10\.0\.2\.2:$API: connect: connection refused|\"https://10\.0\.2\.2:$API/[^ ]*\": |Unable to update node status.*exceeds retry count|\"Failed to watch\" .*no relationship found between node|Failed to watch [^ ]*: unknown \(get )|^multus\.log: .*dial tcp 127\.0\.0\.1:$API: connect: connection refused"

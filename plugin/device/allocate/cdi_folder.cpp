@@ -153,10 +153,10 @@ std::string find_no_reader(const std::string& folder, std::chrono::milliseconds 
     std::this_thread::sleep_for(kProbePause);
   }
   (void)remove_file(path);
-  return read ? ""
-              : "no container runtime has read a spec there within " + std::to_string(patience.count()) +
-                    " ms, as one with CDI does at once (containerd before 1.7 has none, whatever is "
-                    "configured)";
+  if (read) return "";
+  return "no container runtime has read a spec that was written there, as one with CDI does at once "
+         "(containerd "
+         "before 1.7 has none, whatever is configured)";
 }
 
 Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec) {
