@@ -103,8 +103,8 @@ constexpr ErrorRow kAddressErrors[] = {
      "or attached programs to it.",
      "Nothing. To prevent it, take NET_ADMIN away from the pods."},
     {ErrorId::host_name_taken, "VF-HOST-NAME-TAKEN",
-     "A warning: a device returned to the host, and another interface or RDMA device has its name or one of "
-     "its alternative names.",
+     "A warning: a device returned to the host, where another interface or RDMA device already uses its name "
+     "or an alternative name of it.",
      "While the pod had the device, the other got that name, mostly by a rule of udev.",
      "Rename the other one. The next ADD of this device, or `vfrail-cni sweep`, then gives it its name "
      "back; alternative names do not come back by themselves: `ip link property add dev NAME altname "

@@ -39,12 +39,14 @@ constexpr ErrorRow kHealthErrors[] = {
      "The VFs were destroyed or created again, or the card is gone.",
      "Delete the pod. Change the number of VFs only on drained nodes."},
     {ErrorId::no_longer_selected, "VF-NO-LONGER-SELECTED",
-     "The device is unhealthy: a container has it, and the configuration no longer gives it to this "
-     "resource.",
+     "The device is unhealthy: it is allocated to a container, and the configuration no longer selects it "
+     "for "
+     "this resource.",
      "The configuration was changed while the container ran.",
      "Nothing: it leaves the list when the pod ends."},
     {ErrorId::not_selected, "VF-NOT-SELECTED", "The device is in no resource: no selector matches.",
-     "For each resource a selector differs; the reason says what it is and what is wanted.",
+     "For each resource a selector does not match; the reason has the value of the device and the wanted "
+     "one.",
      "`vfrail inspect --explain DEVICE` compares every field. Change the selector, or it is not the device "
      "that you mean."},
     {ErrorId::other_device_type, "VF-OTHER-DEVICE-TYPE",

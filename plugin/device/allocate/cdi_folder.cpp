@@ -32,7 +32,6 @@ constexpr std::chrono::milliseconds kProbePause{5};
 
 // Of no device, to see whether somebody reads the folder.
 constexpr const char* kProbeKind = "vfrail.io/runtime-check";
-constexpr std::string_view kProbe = "vfrail-vfrail.io-runtime-check-";
 
 std::vector<std::string> our_files(const std::string& folder) {
   std::vector<std::string> out;
@@ -87,12 +86,20 @@ bool has_access_times(const std::string& folder) {
   return ::statvfs(folder.c_str(), &mount) == 0 && (mount.f_flag & ST_NOATIME) == 0;
 }
 
+// The names of all specs of a kind begin so.
+std::string prefix_of(const char* kind) {
+  std::string name = CdiSpec{kind, "", {}}.file_name();
+  name.resize(name.size() - std::string_view(".json").size());
+  return name;
+}
+
 bool is_of_a_claim(const std::string& file) {
-  static const std::string kPrefix = [] {
-    std::string name = CdiSpec{kClaimCdiKind, "", {}}.file_name();
-    name.resize(name.size() - std::string_view(".json").size());
-    return name;
-  }();
+  static const std::string kPrefix = prefix_of(kClaimCdiKind);
+  return file.starts_with(kPrefix);
+}
+
+bool is_probe(const std::string& file) {
+  static const std::string kPrefix = prefix_of(kProbeKind);
   return file.starts_with(kPrefix);
 }
 
@@ -128,7 +135,7 @@ Result<> open_cdi_folder(const std::string& folder) {
         .in("CDI folder " + folder + " (mount the host's there, at the same path; --cdi-dir names another)");
   }
   for (const std::string& name : our_files(folder)) {
-    if (name.find(".json.new") == std::string::npos && !name.starts_with(kProbe)) continue;
+    if (name.find(".json.new") == std::string::npos && !is_probe(name)) continue;
     std::error_code gone;
     const auto written = fs::last_write_time(folder + "/" + name, gone);
     if (!gone && fs::file_time_type::clock::now() - written > kAbandoned)
@@ -147,7 +154,7 @@ std::string find_no_reader(const std::string& folder, std::chrono::milliseconds 
   bool read = false;
   for (;;) {
     struct stat now {};
-    // Whoever removes it has found it.
+    // Gone: another vfrail has cleaned up, and nothing is known.
     read = ::stat(path.c_str(), &now) != 0 || was_read(now);
     if (read || std::chrono::steady_clock::now() >= deadline) break;
     std::this_thread::sleep_for(kProbePause);
@@ -155,8 +162,7 @@ std::string find_no_reader(const std::string& folder, std::chrono::milliseconds 
   (void)remove_file(path);
   if (read) return "";
   return "no container runtime has read a spec that was written there, as one with CDI does at once "
-         "(containerd "
-         "before 1.7 has none, whatever is configured)";
+         "(containerd before 1.7 has none, whatever is configured)";
 }
 
 Result<> put_cdi_spec(const std::string& folder, const CdiSpec& spec) {

@@ -23,7 +23,8 @@
 
 namespace vfrail::plugin {
 
-// Creates it, and removes the incomplete files of killed processes. An error names the folder and the remedy.
+// Creates it, and removes what killed processes left: incomplete files, specs of find_no_reader(). An error
+// names the folder and the remedy.
 Result<> open_cdi_folder(const std::string& folder);
 
 // Why the specs of an open folder seem to be read by nobody; empty: a container runtime reads them. A spec of

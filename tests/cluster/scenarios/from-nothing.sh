@@ -104,3 +104,4 @@ check 'vfrail is removed from the node' installed --set uninstall=true
 check 'and from the cluster' helm uninstall vfrail --namespace kube-system --wait
 check 'the CRDs stay' kubectl delete crd {hostdevicenetworks,macvlannetworks,ipoibnetworks}.mellanox.com
 check 'vfrail as before' installed
+pages_as_before

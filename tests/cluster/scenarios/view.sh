@@ -86,6 +86,4 @@ check 'nodes: why' eventually has "not in this view: $NODE: its vfrail serves no
 config=examples/configs/igb-lab.json
 check 'the configuration is as before' installed
 kubectl delete pod many > /dev/null
-stop kube-apiserver
-api_server
-stop way-to-pods
+pages_as_before
