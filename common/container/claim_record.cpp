@@ -90,6 +90,9 @@ Result<ClaimRecord::Request> parse_request(ObjectReader& reader) {
     ClaimRecord::Device device;
     device.device = TRY(needed(inner, "device"));
     device.resource = TRY(needed(inner, "resource"));
+    // Containers' claims are counted beside resources under names with a space ("claim default/nics").
+    if (device.resource.find(' ') != std::string::npos)
+      return inner.error("resource", "must be the name of a resource, such as nvidia.com/hostdev");
     device.unit = TRY(needed(inner, "unit"));
     device.share = TRY(inner.text("share")).value_or("");
     if (!device.share.empty())

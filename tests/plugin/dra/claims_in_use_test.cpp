@@ -44,6 +44,16 @@ TEST_CASE("a record that is damaged is named, and hides no other claim") {
   CHECK(read->unread.front().text.find("claims/uid-of-b.json cannot be read") != std::string::npos);
 }
 
+TEST_CASE("a record whose resource has the name of a claim is damaged") {
+  const test::TempDir run;
+  REQUIRE(write_claim(run.path(), record_of("a", "claim default/a", "u")));
+  const auto read = read_claim_records(run.path());
+  REQUIRE(read);
+  CHECK(read->records.empty());
+  REQUIRE(read->unread.size() == 1);
+  CHECK(read->unread.front().text.find("must be the name of a resource") != std::string::npos);
+}
+
 TEST_CASE("a device of another driver's claim stays with the claim") {
   DevicesInUse in_use;
   in_use.resources["claim default/nics"]["0000:3b:02.1"] = {"default", "trainer-0", "app"};
