@@ -134,7 +134,7 @@ Call read_call(const Environment& environment, Result<std::string> text) {
     (void)std::move(text.error()).in("read stdin");
     find(is_too_long ? Finding::stdin_too_long : Finding::stdin_unreadable, text.error());
   }
-  Configuration config = text ? Configuration(std::move(*text)) : Configuration(std::move(text).error());
+  Configuration config = text ? Configuration(*text) : Configuration(std::move(text).error());
   out.version = config.version();
   auto request = read_request(environment, std::move(config));
   if (!request) {

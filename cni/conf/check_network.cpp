@@ -74,7 +74,7 @@ class Report {
     if (config == nullptr || config->empty())
       return line(name,
                   "it has no spec.config: Multus takes a file of that name in /etc/cni/net.d of the node");
-    auto decoded = Json::parse_object(*config);
+    auto decoded = Json::parse_object(Json::as_unicode(*config));
     if (!decoded) {
       out_.all_well = false;
       return line(name,
@@ -128,7 +128,7 @@ Remarks check_network(const Json& config, bool has_resource, const std::set<std:
 }
 
 Result<NetworkReport> check_networks(std::string_view text, const std::set<std::string>& types) {
-  auto json = Json::parse_object(text, kMaxNetworksBytes);
+  auto json = Json::parse_object(Json::as_unicode(text), kMaxNetworksBytes);
   if (!json)
     return std::move(json.error())
         .in("it must be JSON (kubectl get network-attachment-definitions --all-namespaces -o json); a YAML "

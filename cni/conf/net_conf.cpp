@@ -367,21 +367,16 @@ std::string text_of(const Json* object, std::string_view key) {
 }  // namespace
 
 Result<NetConf> parse_net_conf(std::string_view text) {
-  return with_id(ErrorId::network_config, read_net_conf(TRY(decode(text)), text));
+  const std::string unicode = Json::as_unicode(text);
+  return with_id(ErrorId::network_config, read_net_conf(TRY(decode(unicode)), unicode));
 }
 
-Configuration::Configuration(std::string text) : text_(std::move(text)) {
+Configuration::Configuration(const std::string& text) : text_(Json::as_unicode(text)) {
   const auto json = decode(text_);
   conf_ = json ? with_id(ErrorId::network_config, read_net_conf(*json, text_)) : json.error();
   gc_ = json ? with_id(ErrorId::network_config, read_gc_conf(*json)) : json.error();
   decoded_ = json.ok();
-  if (json) {
-    read_what_can_be(*json);
-  } else if (json.error().code == Errc::invalid) {
-    // As Go reads it: an ADD of a plugin before vfrail can have used it.
-    const auto replaced = Json::parse_object(Json::as_unicode(text_), kMaxConfigBytes);
-    if (replaced) read_what_can_be(*replaced);
-  }
+  if (json) read_what_can_be(*json);
 }
 
 void Configuration::read_what_can_be(const Json& json) {

@@ -219,25 +219,25 @@ struct GcConf {
   std::optional<std::vector<AttachmentName>> valid_attachments;
 };
 
-// Errc::protocol: no JSON. Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
+// As Go's plugins read it, with U+FFFD for text that is no Unicode. Errc::protocol: no JSON. Errc::unsupported:
+// a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
 
 // The text of a configuration, which is decoded once, so that a verb, its error and its record agree.
 class Configuration {
  public:
   Configuration() = default;
-  Configuration(std::string text);
+  Configuration(const std::string& text);
   // One that has not been read as a whole.
   explicit Configuration(const Error& refusal) : conf_(refusal), gc_(refusal) {}
 
-  const std::string& text() const { return text_; }
+  const std::string& text() const { return text_; }  // with U+FFFD for what is no Unicode
   const Result<NetConf>& conf() const { return conf_; }  // parse_net_conf()
   const Result<GcConf>& gc() const { return gc_; }
   // False: it is not JSON, or beyond a limit.
   bool is_decoded() const { return decoded_; }
   // What can be read even of a refused configuration: its version, for the error ("0.1.0" if absent), and its
-  // IPAM plugin, for a DEL (empty if there is none that could be run). Also if it has text that is no
-  // Unicode, which others replace: one of them may have got an address with it.
+  // IPAM plugin, for a DEL (empty if there is none that could be run).
   const std::string& version() const { return version_; }
   const std::string& ipam_type() const { return ipam_type_; }
   // Its version or name is of another JSON type, which the peers' library cannot decode.

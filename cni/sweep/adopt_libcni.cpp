@@ -46,7 +46,7 @@ Result<std::vector<Json>> read_plugins(ObjectReader& cache) {
   const auto encoded = TRY(cache.text("config")).value_or("");
   const auto text = decode_base64(encoded);
   if (!text) return cache.error("config", "must be base64");
-  const Json config = TRY(Json::parse_object(*text), cache.path("config"));
+  const Json config = TRY(Json::parse_object(Json::as_unicode(*text)), cache.path("config"));
   const Json* values = cache.value("capabilityArgs");
   const Json* list = config.find("plugins");
   if (list == nullptr || list->as_array() == nullptr)

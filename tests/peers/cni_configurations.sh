@@ -60,6 +60,7 @@ hd equal 'hwaddr, empty, and device' ', "hwaddr": "", "device": "@if@"'
 hd equal 'all empty but one' ', "device": "", "hwaddr": "", "kernelpath": "", "pciBusID": "@vf@"'
 hd equal 'keys in lower case' ', "pcibusid": "@vf@"'
 hd equal 'keys in upper case' ', "PCIBUSID": "@vf@", "IPAM": {"TYPE": "fixed"}'
+hd equal 'half a surrogate pair' ', "x": "a\ud800b"'"$vf"
 VERBS='altname ADD DEL' hd equal 'device, an alternative name' ', "device": "rail-zero"'
 VERBS='carries-default-route ADD DEL' hd host-use 'a device with a default route' "$vf"
 sr equal 'deviceID' ''

@@ -547,17 +547,15 @@ TEST_CASE("DEL restores its device whatever has been put in the place of its fil
   CHECK(std::filesystem::is_empty(node.dir.path("state/attachments")));
 }
 
-TEST_CASE(
-    "DEL of a configuration with half a character succeeds, and releases what another plugin got by it") {
+TEST_CASE("Half a character in a configuration is replaced, as the peers do it, in its record as well") {
   TwoVfs node;
   const std::string before = node.world.snapshot();
   node.install_ipam("fake-ipam", kGivesAnAddress);
   const std::string config = network(R"("deviceID":"0000:21:10.0","x":"\ud800","ipam":{"type":"fake-ipam"})");
-  REQUIRE_FALSE(node.add(config));
-  const auto done = node.del(config);
-  INFO((done ? "" : done.error().text));
-  CHECK(done);
-  CHECK_THAT(node.text("verbs"), Contains("DEL "));
+  const auto added = node.add(config);
+  INFO((added ? "" : added.error().text));
+  REQUIRE(added);
+  CHECK(node.del(config));
   CHECK(node.world.snapshot() == before);
   CHECK(node.no_state());
   // The network was edited since.
