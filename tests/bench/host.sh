@@ -14,7 +14,8 @@ pf=sys/bus/pci/devices/0000:03:00.0
 make_node() {
     local i folder
     ip link set lo up
-    mkdir -p "$bench/pods" "$bench/root/proc/sys/kernel/random" "$bench/root/$pf"
+    mkdir -p "$bench/pods" "$bench/run" "$bench/root/proc/sys/kernel/random" "$bench/root/$pf"
+    mount -t tmpfs -o mode=755 run "$bench/run"    # as /run is on a node; records are on the disk
     cp /proc/sys/kernel/random/boot_id "$bench/root/proc/sys/kernel/random/"
     for ((i = 0; i < kMost; i++)); do
         ip link add "vf$i" type veth peer "peer$i"
