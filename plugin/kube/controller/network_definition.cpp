@@ -90,9 +90,11 @@ Result<WantedDefinition> wanted_definition(const NetworkKind& kind, const Json& 
   const plugin::Document document = document_of(kind, network);
   const plugin::OperatorNetwork read = TRY(plugin::read_operator_network(document, kind.document));
   const std::string config = TRY(config_of(read, cni_type));
+  // Of the object's keys only those in their own letters are the API's: `read` takes others, too.
+  const ObjectName place = definition_name(kind, network);
   Json metadata;
-  metadata.set("name", read.name);
-  metadata.set("namespace", read.name_space);
+  metadata.set("name", place.name);
+  metadata.set("namespace", place.name_space);
   metadata.set("labels", Json::object().set(kManagedBy, kManagedByUs));
   if (!read.resource.empty())
     metadata.set("annotations", Json::object().set(kResourceAnnotation, read.resource));

@@ -46,6 +46,16 @@ TEST_CASE("the definition names vfrail's plugin unless another is asked for") {
   CHECK(config_of(decision.changes.front().fields) == seed_config("vfrail"));
 }
 
+TEST_CASE("a definition is created in the namespace that it names, whatever else the spec has") {
+  Case one;
+  one.facts.namespaces["default"] = NamespaceState::active;
+  set_at(one.network, {"spec", "networkNamespacE"}, "elsewhere");
+  const Decision decision = one.step();
+  REQUIRE(decision.changes.size() == 1);
+  const DefinitionChange& change = decision.changes.front();
+  CHECK(text_at(change.fields, {"metadata", "namespace"}) == change.definition.name_space);
+}
+
 TEST_CASE("metaPlugins follow the plugin in a list") {
   const auto plugins = [](const std::string& meta_plugins) {
     Case one;
