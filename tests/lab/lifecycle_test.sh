@@ -174,7 +174,6 @@ check 'the cable of a NIC of the host is an event' eventually has 'kernel event 
 cable pf1 in > /dev/null
 
 section 'idle'
-# The rest are gRPC's threads, which wake up for their timers about once a second each.
 ticks() { awk '{print $14 + $15}' "/proc/$server/$1stat"; }
 settled() { local before; before=$(ticks "task/$server/"); sleep 3; [ "$(ticks "task/$server/")" = "$before" ]; }
 eventually settled
@@ -185,6 +184,19 @@ sleep 60
 runs=$(($(times_run) - before_runs))
 echo "over 60 s of nothing vfrail serve took $((($(ticks '') - before) * 10)) ms of emulated CPU, and its owner thread ran $runs times"
 check 'its owner thread slept' test $runs -lt 3
+kill -TERM $server
+wait $server
+
+section 'on a machine with 128 processors'
+echo 0-127 > /run/t/processors
+for list in possible present online; do mount --bind /run/t/processors /sys/devices/system/cpu/$list; done
+: > /run/t/serve.log
+serve
+check 'kubelet has its list' eventually has 'registered with kubelet' cat /run/t/serve.log
+threads() { ls "/proc/$server/task" | wc -l; }
+echo "it has $(threads) threads"
+check 'it has no more threads than with two' test "$(threads)" -le 24
+umount /sys/devices/system/cpu/{possible,present,online}
 kill -TERM $server
 wait $server
 
