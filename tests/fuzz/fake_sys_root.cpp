@@ -1,11 +1,11 @@
 #include "tests/fuzz/fake_sys_root.h"
 
 #include "common/node/sys_root.h"
-#include "common/text.h"
+#include "tests/fuzz/checks.h"
 
 #include <algorithm>
 #include <charconv>
-#include <climits>
+#include <utility>
 
 namespace vfrail {
 
@@ -17,24 +17,36 @@ using fuzz::FakeFiles;
 const FakeFiles* always = nullptr;
 const FakeFiles* changed = nullptr;
 
-const FakeFile* find(std::string_view path) {
-  for (const FakeFiles* files : {changed, always}) {
-    if (const FakeFile* file = files->find(path)) return file;
-  }
-  return nullptr;
-}
-
 // What is asked for, below the root of the fake node.
 std::string_view inside(std::string_view path) {
-  path.remove_prefix(std::min(path.size(), std::string_view(fuzz::kFakeRoot).size()));
+  path.remove_prefix(std::min(path.size(), fuzz::kFakeRoot.size()));
   while (path.starts_with('/')) path.remove_prefix(1);
   while (path.ends_with('/')) path.remove_suffix(1);
   return path;
 }
 
-Result<> failure_of(const FakeFile* file, const std::string& path) {
-  if (file == nullptr || file->kind != FakeFile::Kind::failure) return {};
-  return Error::from_errno(file->error, "read " + path);
+// A place in both tables, of which either may have none.
+struct Found {
+  const FakeFiles::Place* changed;
+  const FakeFiles::Place* always;
+
+  const FakeFile* file() const {
+    for (const FakeFiles::Place* place : {changed, always}) {
+      if (place != nullptr && place->file) return &*place->file;
+    }
+    return nullptr;
+  }
+  bool is_a(FakeFile::Kind kind) const { return file() != nullptr && file()->kind == kind; }
+};
+
+// What both have; of a file that cannot be read the failure.
+Result<Found> find(std::string_view root, std::string_view below) {
+  thread_local std::string whole;  // has the memory of the last one
+  whole.assign(root).append(below);
+  const fuzz::FakePath path(inside(whole));
+  const Found out{changed->find(path), always->find(path)};
+  if (out.is_a(FakeFile::Kind::failure)) return Error::from_errno(out.file()->error, "read " + whole);
+  return out;
 }
 
 }  // namespace
@@ -48,19 +60,15 @@ std::string SysRoot::path(std::string_view below) const { return root_ + std::st
 SysRoot SysRoot::at(std::string_view below) const { return SysRoot(path(below)); }
 
 Result<bool> SysRoot::exists(std::string_view below) const {
-  const std::string name = path(below);
-  const std::string_view place = inside(name);
-  const FakeFile* file = find(place);
-  TRY(failure_of(file, name));
-  return file != nullptr || !always->list(place).empty() || !changed->list(place).empty();
+  const Found found = TRY(find(root_, below));
+  return found.changed != nullptr || found.always != nullptr;
 }
 
 Result<std::optional<std::string>> SysRoot::text(std::string_view below, AccessTime) const {
-  const std::string name = path(below);
-  const FakeFile* file = find(inside(name));
-  TRY(failure_of(file, name));
-  if (file == nullptr || file->kind != FakeFile::Kind::text) return std::optional<std::string>();
-  return std::optional(file->content.substr(0, file->content.find_last_not_of("\n \t") + 1));
+  const Found found = TRY(find(root_, below));
+  if (!found.is_a(FakeFile::Kind::text)) return std::optional<std::string>();
+  const std::string whole = found.file()->text();
+  return std::optional(whole.substr(0, whole.find_last_not_of("\n \t") + 1));
 }
 
 Result<std::optional<int64_t>> SysRoot::number(std::string_view below) const {
@@ -73,11 +81,9 @@ Result<std::optional<int64_t>> SysRoot::number(std::string_view below) const {
 }
 
 Result<std::optional<std::string>> SysRoot::link_target(std::string_view below) const {
-  const std::string name = path(below);
-  const FakeFile* file = find(inside(name));
-  TRY(failure_of(file, name));
-  if (file == nullptr || file->kind != FakeFile::Kind::link) return std::optional<std::string>();
-  return std::optional(file->content);
+  const Found found = TRY(find(root_, below));
+  if (!found.is_a(FakeFile::Kind::link)) return std::optional<std::string>();
+  return std::optional(std::string(found.file()->written));
 }
 
 Result<std::optional<std::string>> SysRoot::link_name(std::string_view below) const {
@@ -93,96 +99,114 @@ Result<std::optional<std::string>> SysRoot::resolve(std::string_view below) cons
   return std::optional(std::string(inside(path(below))));
 }
 
+// Both folders have their names sorted.
 Result<std::optional<SysRoot::Names>> SysRoot::list(std::string_view below) const {
-  const std::string name = path(below);
-  const std::string_view place = inside(name);
-  const FakeFile* file = find(place);
-  TRY(failure_of(file, name));
-  Names names = always->list(place);
-  if (const Names& more = changed->list(place); !more.empty()) {
-    names.insert(names.end(), more.begin(), more.end());
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+  const Found found = TRY(find(root_, below));
+  const auto names = [](const auto* place) { return place == nullptr ? 0 : place->names; };
+  const auto first = [](const FakeFiles* files, const auto* place) {
+    return place == nullptr ? nullptr : files->at(place->first);
+  };
+  Names out;
+  out.reserve(names(found.changed) + names(found.always));
+  const FakeFiles::Place* one = first(changed, found.changed);
+  const FakeFiles::Place* other = first(always, found.always);
+  while (one != nullptr || other != nullptr) {
+    const int order = one == nullptr ? 1 : other == nullptr ? -1 : one->name().compare(other->name());
+    out.emplace_back(order <= 0 ? one->name() : other->name());
+    if (order <= 0) one = changed->at(one->sibling);
+    if (order >= 0) other = always->at(other->sibling);
   }
-  if (names.empty() && (file == nullptr || file->kind != FakeFile::Kind::folder))
-    return std::optional<Names>();
-  return std::optional(std::move(names));
+  if (out.empty() && !found.is_a(FakeFile::Kind::folder)) return std::optional<Names>();
+  return std::optional(std::move(out));
 }
 
 namespace fuzz {
 
-void FakeFiles::set(const std::string& path, FakeFile file) { place(path).file = std::move(file); }
-
-const FakeFile* FakeFiles::find(std::string_view path) const {
-  const auto at = places_.find(path);
-  return at == places_.end() || !at->second.file ? nullptr : &*at->second.file;
-}
-
-const std::vector<std::string>& FakeFiles::list(std::string_view folder) const {
-  static const std::vector<std::string> kNone;
-  const auto at = places_.find(folder);
-  return at == places_.end() ? kNone : at->second.names;
-}
-
-FakeFiles::Place& FakeFiles::place(const std::string& path) {
-  const auto [at, is_new] = places_.try_emplace(path);
-  Place& out = at->second;
-  if (is_new && !path.empty()) {
-    const size_t slash = path.rfind('/');
-    std::vector<std::string>& names = place(slash == std::string::npos ? "" : path.substr(0, slash)).names;
-    const std::string name = path.substr(slash + 1);
-    names.insert(std::lower_bound(names.begin(), names.end(), name), name);
+// A copy of what was put together, as large as its text: the sanitizer knows where that ends.
+std::string FakeFile::text() const {
+  constexpr std::string_view kLineEnd = "\\n";
+  thread_local std::string out;  // has the memory of the last one
+  out.clear();
+  for (std::string_view rest = written; !rest.empty();) {
+    const size_t end = std::min(rest.find(kLineEnd), rest.size());
+    out += rest.substr(0, end);
+    if (end < rest.size()) out += '\n';
+    rest.remove_prefix(std::min(end + kLineEnd.size(), rest.size()));
   }
   return out;
+}
+
+void FakeFiles::clear() {
+  places_.clear();
+  firsts_.fill(kNone);
+}
+
+void FakeFiles::set(std::string_view path, const FakeFile& file) { places_[make(path)].file = file; }
+
+const FakeFiles::Place* FakeFiles::find(const FakePath& path) const { return at(number_of(path)); }
+
+uint32_t FakeFiles::number_of(const FakePath& path) const {
+  uint32_t out = firsts_[path.hash % firsts_.size()];
+  while (out != kNone && !(places_[out].path == path)) out = places_[out].next;
+  return out;
+}
+
+uint32_t FakeFiles::make(std::string_view text) {
+  const FakePath path(text);
+  if (const uint32_t known = number_of(path); known != kNone) return known;
+  const auto out = static_cast<uint32_t>(places_.size());
+  uint32_t& first = firsts_[path.hash % firsts_.size()];
+  places_.push_back({.path = path, .next = std::exchange(first, out)});
+  if (text.empty()) return out;
+  const size_t slash = text.rfind('/');
+  const uint32_t folder = make(slash == std::string_view::npos ? "" : text.substr(0, slash));
+  add_name(places_[folder], out);
+  return out;
+}
+
+void FakeFiles::add_name(Place& folder, uint32_t number) {
+  const std::string_view name = places_[number].name();
+  uint32_t* next = &folder.first;
+  while (*next != kNone && places_[*next].name() < name) next = &places_[*next].sibling;
+  places_[number].sibling = std::exchange(*next, number);
+  ++folder.names;
 }
 
 namespace {
 
-std::string with_line_ends(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool line_end = text.substr(i).starts_with("\\n");
-    out += line_end ? '\n' : text[i];
-    i += line_end ? 1 : 0;
-  }
-  return out;
-}
-
-// As the kernel names files: no empty component, none that goes nowhere or up, none of more than NAME_MAX
-// bytes, no zero, and PCI functions in lower case.
+// As the kernel names files, and PCI functions in lower case.
 bool can_be_path(std::string_view path) {
   constexpr std::string_view kFunctions = "sys/bus/pci/devices/";
   if (path.starts_with(kFunctions)) {
     const std::string_view name = path.substr(kFunctions.size(), path.substr(kFunctions.size()).find('/'));
     if (std::any_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'F'; })) return false;
   }
-  const std::vector<std::string> names = split(path, "/");
-  if (std::any_of(names.begin(), names.end(), [](const auto& name) { return name.size() > NAME_MAX; }))
-    return false;
-  // With a slash on both sides, so that each component has one.
-  const std::string whole = "/" + std::string(path) + "/";
-  constexpr std::string_view kNever[] = {"//", "/./", "/../", {"\0", 1}};
-  return std::none_of(std::begin(kNever), std::end(kNever),
-                      [&](std::string_view never) { return whole.find(never) != std::string::npos; });
+  for (size_t start = 0; start <= path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    if (!is_file_name(path.substr(start, end - start))) return false;
+    start = end + 1;
+  }
+  return true;
 }
 
 }  // namespace
 
-std::optional<std::pair<std::string, FakeFile>> parse_fake_file(std::string_view line) {
+std::optional<std::pair<std::string_view, FakeFile>> parse_fake_file(std::string_view line) {
   using Kind = FakeFile::Kind;
-  std::pair<std::string, FakeFile> out;
+  std::pair<std::string_view, FakeFile> out;
+  auto& [path, file] = out;
   if (const size_t text = line.find(" = "); text != std::string_view::npos) {
-    out = {std::string(line.substr(0, text)), {Kind::text, with_line_ends(line.substr(text + 3)), 0}};
+    out = {line.substr(0, text), {Kind::text, 0, line.substr(text + 3)}};
   } else if (const size_t link = line.find(" -> "); link != std::string_view::npos) {
-    out = {std::string(line.substr(0, link)), {Kind::link, std::string(line.substr(link + 4)), 0}};
+    out = {line.substr(0, link), {Kind::link, 0, line.substr(link + 4)}};
   } else if (const size_t failure = line.find(" ! "); failure != std::string_view::npos) {
-    out = {std::string(line.substr(0, failure)), {Kind::failure, {}, 0}};
-    std::from_chars(line.data() + failure + 3, line.data() + line.size(), out.second.error);
-    if (out.second.error <= 0 || out.second.error > 133) return std::nullopt;  // EHWPOISON is the last
+    out = {line.substr(0, failure), {Kind::failure}};
+    std::from_chars(line.data() + failure + 3, line.data() + line.size(), file.error);
+    if (file.error <= 0 || file.error > 133) return std::nullopt;  // EHWPOISON is the last
   } else if (line.ends_with('/')) {
-    out = {std::string(line.substr(0, line.size() - 1)), {Kind::folder, {}, 0}};
+    out = {line.substr(0, line.size() - 1), {Kind::folder}};
   }
-  if (!can_be_path(out.first)) return std::nullopt;
+  if (!can_be_path(path)) return std::nullopt;
   return out;
 }
 
