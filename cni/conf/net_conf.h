@@ -219,8 +219,8 @@ struct GcConf {
   std::optional<std::vector<AttachmentName>> valid_attachments;
 };
 
-// As Go's plugins read it, with U+FFFD for text that is no Unicode. Errc::protocol: no JSON. Errc::unsupported:
-// a key of another version, named. Errc::invalid: anything else.
+// As plugins in Go read it: U+FFFD replaces text that is not Unicode. Errc::protocol: no JSON.
+// Errc::unsupported: a key of another version, named. Errc::invalid: anything else.
 Result<NetConf> parse_net_conf(std::string_view text);
 
 // The text of a configuration, which is decoded once, so that a verb, its error and its record agree.
@@ -231,7 +231,7 @@ class Configuration {
   // One that has not been read as a whole.
   explicit Configuration(const Error& refusal) : conf_(refusal), gc_(refusal) {}
 
-  const std::string& text() const { return text_; }  // with U+FFFD for what is no Unicode
+  const std::string& text() const { return text_; }      // U+FFFD replaces what is not Unicode
   const Result<NetConf>& conf() const { return conf_; }  // parse_net_conf()
   const Result<GcConf>& gc() const { return gc_; }
   // False: it is not JSON, or beyond a limit.

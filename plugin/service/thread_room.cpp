@@ -1,13 +1,12 @@
 #include "plugin/service/thread_room.h"
 
+#include <grpc/support/cpu.h>
 #include <latch>
 #include <sched.h>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
-
-#include <grpc/support/cpu.h>
 
 // In the place of gRPC's own functions, in the shared libraries as well: the linker takes these first. With
 // the machine's processors it would have 58 threads on 128, some of which wake up each second for nothing.

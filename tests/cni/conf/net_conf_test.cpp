@@ -64,8 +64,9 @@ TEST_CASE("Every field is read, whatever the case of its key") {
   CHECK(conf.entry.prev_result->find("ips") != nullptr);
 }
 
-TEST_CASE("Text that is no Unicode is read as Go's plugins read it") {
-  const Configuration conf(with(R"("device":"eth0","x":"a\ud800b\ud83d\ude00","y":")" + std::string("\xff\"")));
+TEST_CASE("Text that is not Unicode is read as Go's plugins read it") {
+  const Configuration conf(
+      with(R"("device":"eth0","x":"a\ud800b\ud83d\ude00","y":")" + std::string("\xff\"")));
   REQUIRE(conf.conf());
   CHECK(conf.conf()->device.name == "eth0");
   CHECK_THAT(conf.text(), Catch::Contains("a\\ufffdb\\ud83d\\ude00") && Catch::Contains("\"\xef\xbf\xbd\""));
