@@ -11,7 +11,8 @@
 
 namespace vfrail::kube {
 
-inline std::string kubeconfig_of(const ApiServer& server, const test::TempDir& folder) {
+inline std::string kubeconfig_of(const ApiServer& server, const test::TempDir& folder,
+                                 const std::string& token = "t") {
   const std::string ca = folder.path("ca.crt");
   REQUIRE(write_file(ca, server.authority(), 0600, Durability::renamed));
   const std::string path = folder.path("kubeconfig");
@@ -20,7 +21,7 @@ inline std::string kubeconfig_of(const ApiServer& server, const test::TempDir& f
       "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u, namespace: train}}]\n"
       "clusters: [{name: c, cluster: {server: \"https://127.0.0.1:" +
           std::to_string(server.port()) + "\", certificate-authority: " + ca +
-          "}}]\nusers: [{name: u, user: {token: t}}]\n",
+          "}}]\nusers: [{name: u, user: {token: " + token + "}}]\n",
       0600, Durability::renamed));
   return path;
 }

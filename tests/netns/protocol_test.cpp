@@ -288,6 +288,20 @@ TEST_CASE("Without CNI_COMMAND the program prints a hint on stderr") {
   CHECK_THAT(outcome.err, Contains("1.1.0"));
 }
 
+TEST_CASE("install opens no socket and reads no input") {
+  const TempDir dir;
+  std::filesystem::create_directory(dir.path("bin"));
+  // A pipe that is open for writing as well never ends.
+  const std::string traced =
+      shell("mkfifo " + dir.path("in") + "; ASAN_OPTIONS=detect_leaks=0 timeout 600 strace -f -qq -y -o " +
+            dir.path("trace") + " -e trace=socket,read,readv,pread64,recvfrom,recvmsg " +
+            test::program_path("vfrail-cni") + " install --check " + test::program_path("vfrail-check") +
+            " " + dir.path("bin") + " 0<>" + dir.path("in") + "; cat " + dir.path("trace"));
+  CHECK(std::filesystem::exists(dir.path("bin/vfrail")));
+  CHECK(std::filesystem::exists(dir.path("bin/vfrail-check")));
+  CHECK_THAT(traced, Contains("read(") && !Contains("socket(") && !Contains("(0<"));
+}
+
 TEST_CASE("The program needs no library and no other file") {
   if (!VFRAIL_CNI_IS_STATIC) {
     WARN("this build links vfrail-cni dynamically (sanitizers cannot do otherwise)");

@@ -388,7 +388,7 @@ TEST_CASE("an invalid --metrics-address, or one in use, stops serve with the rea
   CHECK(read_text(node.path("file")) == "precious");
 }
 
-TEST_CASE("the flag --probe-address serves health and readiness, and no metrics") {
+TEST_CASE("the flag --probe-address serves health and readiness, and neither metrics nor reports") {
   const IgbNode node;
   node.fill();
   TestKubelet kubelet(node.path("k"));
@@ -399,7 +399,9 @@ TEST_CASE("the flag --probe-address serves health and readiness, and no metrics"
   CHECK(get(*where, "/healthz").status == 200);
   // The list comes before kubelet's word that it has registered us.
   CHECK(eventually([&] { return get(*where, "/readyz").status == 200; }));
-  CHECK(get(*where, "/metrics").status == 404);
+  // Those have names of pods and devices.
+  for (const char* page : {"/metrics", "/inspect", "/doctor"}) CHECK(get(*where, page).status == 404);
+  CHECK(get(*where, "/readyz").body == "ok\n");
   Program both(node, with(flags(node), {"--probe-address", where->text(), "--metrics-address", ":0"}));
   CHECK(both.wait(kDeadline) == 2);
   CHECK(both.log().find("--probe-address: --metrics-address serves") != std::string::npos);

@@ -1,10 +1,12 @@
 #include "plugin/device/provisioning/progress.h"
 
+#include "common/container/held_folder.h"
 #include "common/files.h"
 #include "common/json.h"
 #include "common/node/sys_root.h"
 
 #include <array>
+#include <cerrno>
 #include <ctime>
 
 namespace vfrail::plugin {
@@ -40,6 +42,18 @@ std::optional<Progress> parse(const std::string& text, const std::string& boot) 
   return Progress{*state, text_of(*json, "entry"), text_of(*json, "text"),
                   std::chrono::seconds(*at->as_int())};
 }
+
+constexpr const char* kAwaited = "awaited";
+constexpr const char* kProgress = "progress";
+
+// The container of the device plugin can write below `folder`, and provision is root of the host: no link
+// there is followed.
+Result<std::optional<HeldFolder>> find_folder(const std::string& folder, const char* name) {
+  const auto all = TRY(HeldFolder::open(folder));
+  return all ? all->enter(name) : Result<std::optional<HeldFolder>>(std::nullopt);
+}
+
+std::string file_of(const PciAddress& pf) { return pf.text() + ".json"; }
 
 }  // namespace
 
@@ -80,27 +94,25 @@ std::chrono::seconds boot_time() {
   return std::chrono::seconds(now.tv_sec);
 }
 
-std::string progress_folder(const std::string& folder) { return folder + "/progress"; }
-
-std::string ProgressRecords::path(const PciAddress& pf, bool awaited) const {
-  return (awaited ? folder_ + "/awaited" : progress_folder(folder_)) + "/" + pf.text() + ".json";
-}
+std::string progress_folder(const std::string& folder) { return folder + "/" + kProgress; }
 
 Result<std::optional<Progress>> ProgressRecords::load(const PciAddress& pf) const {
-  for (const bool awaited : {false, true}) {
-    const auto text =
-        TRY(read_file(path(pf, awaited), kMaxBytes), "read how far provision is with " + pf.text());
+  for (const char* name : {kProgress, kAwaited}) {
+    const auto folder = TRY(find_folder(folder_, name));
+    const auto text = folder ? TRY(read_file(folder->at(file_of(pf)), kMaxBytes),
+                                   "read how far provision is with " + pf.text())
+                             : std::nullopt;
     if (auto progress = text ? parse(*text, boot_) : std::nullopt) return progress;
   }
   return std::optional<Progress>();
 }
 
 Result<> ProgressRecords::save(const PciAddress& pf, const Progress& progress) const {
-  const bool awaited = progress.state == ProgressState::awaited;
-  const std::string file = path(pf, awaited);
-  const std::string folder = file.substr(0, file.rfind('/'));
   TRY(make_folder(folder_, 0700), "make " + folder_);
-  TRY(make_folder(folder, 0700), "make " + folder);
+  const auto all = TRY(HeldFolder::open(folder_));
+  if (!all) return Error{Errc::not_found, ENOENT, folder_ + " is not there"};
+  const char* name = progress.state == ProgressState::awaited ? kAwaited : kProgress;
+  const HeldFolder folder = TRY(all->make(name, 0700), "make " + folder_ + "/" + name);
   const Json json = Json::object()
                         .set("schema", kSchema)
                         .set("boot_id", boot_)
@@ -108,14 +120,14 @@ Result<> ProgressRecords::save(const PciAddress& pf, const Progress& progress) c
                         .set("entry", progress.entry)
                         .set("text", progress.text.substr(0, kMostText))
                         .set("at", int64_t{progress.at.count()});
-  return write_file(file, json.text() + "\n", 0600, Durability::renamed);
+  return write_file(folder.at(file_of(pf)), json.text() + "\n", 0600, Durability::renamed);
 }
 
 Result<std::vector<PciAddress>> ProgressRecords::known() const {
   constexpr std::string_view kEnd = ".json";
   std::vector<PciAddress> out;
   const SysRoot folder(folder_);
-  for (const char* below : {"awaited", "progress"}) {
+  for (const char* below : {kAwaited, kProgress}) {
     for (const std::string& file : TRY(folder.list(below)).value_or(std::vector<std::string>())) {
       if (!file.ends_with(kEnd)) continue;
       const auto pf = PciAddress::parse(std::string_view(file).substr(0, file.size() - kEnd.size()));
@@ -126,7 +138,10 @@ Result<std::vector<PciAddress>> ProgressRecords::known() const {
 }
 
 Result<> ProgressRecords::remove(const PciAddress& pf) const {
-  for (const bool awaited : {false, true}) TRY(remove_file(path(pf, awaited)));
+  for (const char* name : {kProgress, kAwaited}) {
+    const auto folder = TRY(find_folder(folder_, name));
+    if (folder) TRY(remove_file(folder->at(file_of(pf))));
+  }
   return {};
 }
 

@@ -63,7 +63,6 @@ class ProgressRecords {
   Result<> remove(const PciAddress& pf) const;  // provision's and serve's
 
  private:
-  std::string path(const PciAddress& pf, bool awaited) const;
   std::string folder_;
   std::string boot_;
 };

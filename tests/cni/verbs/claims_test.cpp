@@ -6,6 +6,9 @@
 #include "common/files.h"
 #include "tests/cni/fake_node.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 namespace vfrail::test {
@@ -130,6 +133,69 @@ TEST_CASE("an unreadable metadata file of a claim stays unchanged, and ADD succe
   REQUIRE(node.add());
   CHECK(**read_file(file, 100) == "no JSON");
   CHECK_FALSE(node.metadata("train-0-b").devices.front().network.is_null());
+}
+
+// With dra.enabled the device plugin's container can write to these folders.
+TEST_CASE("nothing in the place of a claim's metadata is followed, waited at or written through") {
+  ClaimsNode node;
+  node.prepare_two();
+  const fs::path folder = node.dir.path("run/claims/metadata");
+  const fs::path file = folder / "claim-train-0-a-0.json";
+  const std::string temporary = file.string() + ".new." + std::to_string(::gettid());
+  fs::path victim = node.dir.path("victim");
+  fs::copy_file(file, victim);
+  const std::string before = **read_file(victim, 10'000);
+  SECTION("a link") {
+    fs::remove(file);
+    fs::create_symlink(victim, file);
+  }
+  SECTION("a file with another name") {
+    fs::remove(file);
+    fs::create_hard_link(victim, file);
+  }
+  SECTION("a link at its temporary name") { fs::create_symlink(victim, temporary); }
+  SECTION("a file with another name at its temporary name") { fs::create_hard_link(victim, temporary); }
+  SECTION("a FIFO") {
+    fs::remove(file);
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  }
+  SECTION("a FIFO at its temporary name") { REQUIRE(::mkfifo(temporary.c_str(), 0600) == 0); }
+  SECTION("a link for the folder") {
+    fs::rename(folder, node.dir.path("elsewhere"));
+    fs::create_directory_symlink(node.dir.path("elsewhere"), folder);
+    victim = node.dir.path("elsewhere/claim-train-0-a-0.json");
+  }
+  const fs::file_type kind = fs::symlink_status(file).type();
+  REQUIRE(node.add());
+  CHECK(**read_file(victim, 10'000) == before);
+  CHECK(fs::symlink_status(file).type() == kind);
+  CHECK(node.del());
+}
+
+TEST_CASE(
+    "a link or a FIFO in the place of a claim's record stops its pod, and is not followed or waited at") {
+  ClaimsNode node;
+  node.prepare_two();
+  const fs::path file = node.dir.path("run/claims/claim-train-0-a.json");
+  SECTION("a link") {
+    fs::rename(file, node.dir.path("elsewhere"));
+    fs::create_symlink(node.dir.path("elsewhere"), file);
+  }
+  SECTION("a FIFO") {
+    fs::remove(file);
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  }
+  SECTION("a link for the folder") {
+    fs::rename(node.dir.path("run/claims"), node.dir.path("elsewhere"));
+    fs::create_directory_symlink(node.dir.path("elsewhere"), node.dir.path("run/claims"));
+  }
+  CHECK_THAT(node.refusal(), Contains("run/claims"));
+}
+
+TEST_CASE("a claim's record whose device is a path leads nowhere") {
+  ClaimsNode node;
+  node.prepare("train-0-a", {{"0000-21-10-0", "rdma/a", "../../elsewhere"}});
+  CHECK_THAT(node.refusal(), Contains("../../elsewhere"));
 }
 
 TEST_CASE("the devices of a pod's claims are attached behind the primary network, and restored by one DEL") {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 
@@ -53,6 +54,13 @@ TEST_CASE("without a folder there is no unit, and what cannot be read is an erro
     CHECK_THAT(read.error().text, Contains("bundle-0~rdma~hca.json"));
   }
   // A less trusted process writes there.
+  std::filesystem::remove(file);
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  CHECK_FALSE(read_allocated_units(dir.path("run"), "bundle-0"));
+  std::filesystem::remove(file);
+  std::ofstream(dir.path("elsewhere")) << R"({"resource":"rdma/hca","devices":["0000:03:00.1"]})";
+  std::filesystem::create_symlink(dir.path("elsewhere"), file);
+  CHECK_FALSE(read_allocated_units(dir.path("run"), "bundle-0"));
   std::filesystem::remove_all(dir.path("run/promised"));
   std::filesystem::create_directory_symlink("/etc", dir.path("run/promised"));
   CHECK_FALSE(read_allocated_units(dir.path("run"), "bundle-0"));

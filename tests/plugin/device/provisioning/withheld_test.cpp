@@ -7,6 +7,7 @@
 #include "plugin/device/match/pools.h"
 #include "tests/plugin/tree.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include <catch2/catch.hpp>
@@ -145,6 +146,25 @@ TEST_CASE("without vfs what was written of PFs is removed, unless provision is a
   REQUIRE(forget_progress(node.records(), kStart + kProvisionPatience));
   CHECK_FALSE(node.records().load(kPf)->has_value());
   CHECK(node.records().known()->empty());
+}
+
+// The container of the device plugin can put one there, and provision runs as root.
+TEST_CASE("a link in the place of a folder of progress leads nowhere") {
+  const Node node;
+  const std::filesystem::path elsewhere = node.tree.root() + "/elsewhere";
+  const std::filesystem::path file = elsewhere / "0000:18:00.0.json";
+  std::filesystem::create_directories(elsewhere);
+  for (const auto& [folder, state] :
+       {std::pair{"awaited", ProgressState::awaited}, std::pair{"progress", ProgressState::done}}) {
+    std::filesystem::create_directories(node.tree.root() + "/run/provision");
+    std::filesystem::create_directory_symlink(elsewhere, node.tree.root() + "/run/provision/" + folder);
+    CHECK_FALSE(node.records("boot").save(kPf, {state, "vfs[0]", "", kStart}));
+    CHECK(std::filesystem::is_empty(elsewhere));
+    std::ofstream(file) << "safe";
+    CHECK_FALSE(node.records("boot").remove(kPf));
+    CHECK(std::filesystem::remove(file));
+    std::filesystem::remove(node.tree.root() + "/run/provision/" + folder);
+  }
 }
 
 TEST_CASE("progress of another boot, and a damaged record, count as none") {
