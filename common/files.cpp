@@ -205,7 +205,8 @@ Result<UniqueFd> create(std::string& name, unsigned mode) {
     if (errno != EISDIR && errno != EPERM) break;
     name = wanted + "." + std::to_string(::gettid()) + "." + std::to_string(tries);
   }
-  return Error::from_errno(errno, "create " + name);
+  const int failed = errno;
+  return Error::from_errno(failed, "create " + shown_path(name));
 }
 
 }  // namespace

@@ -27,6 +27,16 @@ struct Folders {
 
 }  // namespace
 
+TEST_CASE("An error in a folder names it by its own path") {
+  const test::TempDir dir;
+  const auto folder = HeldFolder::open(dir.path());
+  REQUIRE((folder && *folder));
+  const auto written = write_file((*folder)->at(std::string(300, 'x')), "text", 0600, Durability::renamed);
+  REQUIRE_FALSE(written);
+  CHECK_THAT(written.error().text,
+             Catch::Contains("create " + dir.path() + "/xxx") && !Catch::Contains("/proc/"));
+}
+
 TEST_CASE("A file below one of the folders is found, whether it exists or not") {
   Folders t;
   const auto file = find_below(t.roots, t.dir.path("root/a/b/f"));
