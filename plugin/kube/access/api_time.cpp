@@ -9,6 +9,8 @@ namespace vfrail::kube {
 
 namespace {
 
+// What the clock's nanoseconds can count ends in 2262, and begins in 1677. No object is older than the API.
+constexpr int kFirstYear = 1970;
 constexpr int kLastYear = 2261;
 
 std::tm broken_down(ApiTime time) {
@@ -78,7 +80,8 @@ std::optional<ApiTime> parse_api_time(std::string_view text) {
   }
   const auto offset = read_offset(text.substr(at));
   if (!offset) return std::nullopt;
-  // Beyond what the clock's nanoseconds can count, which is in 2262: as good as never.
+  if (century * 100 + year < kFirstYear) return ApiTime();  // long ago: "0001-01-01T00:00:00Z" is Go's zero
+  // As good as never.
   if (century * 100 + year > kLastYear) return ApiTime::max() - std::chrono::hours(24);
   std::tm broken{};
   broken.tm_year = century * 100 + year - 1900;

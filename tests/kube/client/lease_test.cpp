@@ -178,6 +178,8 @@ TEST_CASE("Times are written and read as the API has them") {
   CHECK(api_micro_time(*time) == "2026-11-27T01:30:00.250000Z");
   CHECK(api_time(*time) == "2026-11-27T01:30:00Z");
   CHECK(parse_api_time("2026-11-27T02:30:00.25+01:00") == time);
+  for (const char* long_ago : {"0001-01-01T00:00:00Z", "1013-11-27T01:30:00Z", "1969-12-31T23:59:59Z"})
+    CHECK(parse_api_time(long_ago) == ApiTime());
   for (const char* text : {"", "2026-11-27", "2026-11-27T01:30:00", "2026-13-27T01:30:00Z",
                            "2026-11-27T01:30:0xZ", "2026-11-27T01:30:00+1:00"}) {
     INFO(text);
