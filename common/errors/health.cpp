@@ -40,8 +40,7 @@ constexpr ErrorRow kHealthErrors[] = {
      "Delete the pod. Change the number of VFs only on drained nodes."},
     {ErrorId::no_longer_selected, "VF-NO-LONGER-SELECTED",
      "The device is unhealthy: it is allocated to a container, and the configuration no longer selects it "
-     "for "
-     "this resource.",
+     "for this resource.",
      "The configuration was changed while the container ran.",
      "Nothing: it leaves the list when the pod ends."},
     {ErrorId::not_selected, "VF-NOT-SELECTED", "The device is in no resource: no selector matches.",

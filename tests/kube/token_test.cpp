@@ -1,4 +1,4 @@
-// What vfrail-kube does with its token beside sending it: the log has it not, nor has a core file.
+// vfrail-kube sends its token to the API server, and writes it to no file.
 #include "common/files.h"
 #include "tests/kube/api_server.h"
 #include "tests/kube/kubeconfig.h"
@@ -51,7 +51,7 @@ bool has_begun(const MayDumpCore& program, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("neither the log nor a core file of vfrail-kube has its token") {
+TEST_CASE("vfrail-kube writes its token neither to its log nor to a core file") {
   const test::TempDir folder;
   {
     MayDumpCore other(folder, "sleep 600");
