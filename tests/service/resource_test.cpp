@@ -3,10 +3,12 @@
 
 #include "common/unique_fd.h"
 #include "plugin/service/kubelet/kubelet.h"
+#include "plugin/service/kubelet/resources.h"
 #include "tests/kubelet/test_kubelet.h"
 #include "tests/service/support.h"
 #include "tests/support/deadline.h"
 
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 #include <sys/socket.h>
@@ -16,6 +18,8 @@
 
 namespace vfrail::test {
 using namespace plugin;
+
+using std::chrono::milliseconds;
 
 namespace {
 
@@ -117,6 +121,48 @@ TEST_CASE("a Register call that kubelet does not answer is cancelled by the stea
   node.now += std::chrono::minutes{1};
   node.run_due();
   CHECK(node.next_answer().first > first.first);
+}
+
+TEST_CASE("a kubelet that replaces its socket has all of the time to open the stream again") {
+  const TempDir folder;
+  TestKubelet kubelet(folder.path());
+  Log log;
+  REQUIRE(log.open_file("/dev/null"));
+  std::atomic<bool> registered{false};
+  std::atomic<bool> stream_ended{false};
+  Resources resources(
+      {.kubelet_root = folder.path(),
+       .registration = Registration::watcher,
+       .places = {.sys = SysRoot(folder.path()),
+                  .device_info_dir = folder.path("di"),
+                  .run_dir = folder.path("run")},
+       .on_registration = [&](const std::string&, uint64_t, const RegistrationResult&) { registered = true; },
+       .on_stream_end = [&] { stream_ended = true; }},
+      log);
+  auto now = std::chrono::steady_clock::now();
+  const auto after = [&](std::chrono::milliseconds more) { resources.run_due(now += more); };
+  resources.follow({PublishedPool(make_pool({"0000:03:02.1"}))}, now);
+  after(milliseconds{0});
+  REQUIRE(kubelet.wait_for("nvidia.com/hostdev", 1, kDeadline));
+  REQUIRE(eventually([&] { return registered.load(); }));
+  resources.result("nvidia.com/hostdev", 0, {.registered = true}, now);
+  const std::string socket = socket_folder(folder.path(), Registration::watcher) + "/nvidia.com_hostdev.sock";
+  const FileIdentity before = identify(socket);
+
+  kubelet.stop();
+  REQUIRE(eventually([&] { return stream_ended.load(); }));
+  const std::string kubelets = kubelet_socket(folder.path());
+  { const SilentServer killed(kubelets); }  // leaves its socket
+  after(milliseconds{0});
+  after(milliseconds{2900});
+  std::filesystem::remove(kubelets);
+  // The moment in which the next kubelet has not created its own.
+  after(milliseconds{200});
+  CHECK(identify(socket) == before);
+  kubelet.start();
+  after(milliseconds{0});
+  after(milliseconds{2900});
+  CHECK(identify(socket) == before);
 }
 
 }  // namespace vfrail::test

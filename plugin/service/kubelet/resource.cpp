@@ -240,6 +240,9 @@ void Resource::kubelet_restarted() {
   registering_.reset();
 }
 
+// A kubelet that starts removes the socket of the one before, and creates its own a moment later.
+void Resource::kubelet_left() { stream_lost_at_.reset(); }
+
 // Its answer can be on its way already: it is void, too, or kubelet would keep what that call had registered.
 void Resource::cancel_call() {
   call_.reset();

@@ -59,6 +59,8 @@ class Resource {
   std::optional<Time> run_due(Time now, bool kubelet_is_there);
   // Another kubelet serves the registration socket; with legacy registration it knows nothing of us.
   void kubelet_restarted();
+  // Its registration socket is gone. It is probably about to be created again.
+  void kubelet_left();
   void result(uint64_t attempt, const RegistrationResult& result, Time now);
   // True if the list changed. Revokes a retirement. What a registration contains only makes it register
   // again.

@@ -159,6 +159,9 @@ bool Resources::add(const PublishedPool& pool) {
 
 Time Resources::run_due(Time now) {
   const FileIdentity kubelet = identify(kubelet_socket(options_.kubelet_root));
+  if (kubelet != kubelet_ && !kubelet.exists()) {
+    for (const auto& [name, resource] : resources_) resource->kubelet_left();
+  }
   if (kubelet != kubelet_ && kubelet.exists()) {
     if (kubelet_seen_) log_.info("kubelet has restarted");
     kubelet_seen_ = true;
