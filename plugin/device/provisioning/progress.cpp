@@ -126,9 +126,11 @@ Result<> ProgressRecords::save(const PciAddress& pf, const Progress& progress) c
 Result<std::vector<PciAddress>> ProgressRecords::known() const {
   constexpr std::string_view kEnd = ".json";
   std::vector<PciAddress> out;
-  const SysRoot folder(folder_);
-  for (const char* below : {kAwaited, kProgress}) {
-    for (const std::string& file : TRY(folder.list(below)).value_or(std::vector<std::string>())) {
+  for (const char* name : {kAwaited, kProgress}) {
+    const auto folder = TRY(find_folder(folder_, name));
+    if (!folder) continue;
+    const auto files = TRY(SysRoot(folder->at("")).list(""), "list " + folder->path());
+    for (const std::string& file : files.value_or(std::vector<std::string>())) {
       if (!file.ends_with(kEnd)) continue;
       const auto pf = PciAddress::parse(std::string_view(file).substr(0, file.size() - kEnd.size()));
       if (pf) out.push_back(*pf);

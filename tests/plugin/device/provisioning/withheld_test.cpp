@@ -161,6 +161,7 @@ TEST_CASE("a link in the place of a folder of progress leads nowhere") {
     CHECK_FALSE(node.records("boot").save(kPf, {state, "vfs[0]", "", kStart}));
     CHECK(std::filesystem::is_empty(elsewhere));
     std::ofstream(file) << "safe";
+    CHECK_FALSE(node.records("boot").known());
     CHECK_FALSE(node.records("boot").remove(kPf));
     CHECK(std::filesystem::remove(file));
     std::filesystem::remove(node.tree.root() + "/run/provision/" + folder);
