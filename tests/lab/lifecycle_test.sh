@@ -197,8 +197,22 @@ threads() { ls "/proc/$server/task" | wc -l; }
 echo "it has $(threads) threads"
 check 'it has no more threads than with two' test "$(threads)" -le 24
 umount /sys/devices/system/cpu/{possible,present,online}
+
+section 'asked to end while a pod waits for a device that another still has'
+test-kubelet allocate --kubelet-root $kubelet $resource --ids "${all[1]}" > /dev/null
+ip netns add p1
+cni ADD p1 "${all[1]}" > /dev/null || echo 'FAIL ADD p1'
+test-kubelet free --kubelet-root $kubelet --ids "${all[1]}" > /dev/null
+test-kubelet allocate --kubelet-root $kubelet $resource --ids "${all[1]}" > /run/t/answer 2>&1 &
+waits=$!
+check 'it waits' eventually has 'waiting for a device to return' cat /run/t/serve.log
 kill -TERM $server
 wait $server
+check 'the plugin ends as it should' is 0 echo $?
+wait $waits
+check 'the call was cancelled, and did not wait to its end' has 'Cancelling all calls' cat /run/t/answer
+cni DEL p1 "${all[1]}" || echo 'FAIL DEL p1'
+ip netns del p1
 
 check 'no kernel warning' lacks 'WARNING:\|BUG:\|Call Trace' dmesg
 [ "$(wc -l < "$checks_dir/failed")" = 0 ] || tail -n 60 /run/t/serve.log /run/t/kubelet.log /run/t/cni.log
