@@ -83,29 +83,30 @@ class UpperLinksOfNode {
   UpperLinksOfNode(SysRoot sys, std::string folder, Log& log)
       : sys_(std::move(sys)), folder_(std::move(folder)), log_(log) {}
 
-  Result<UpperLinks> read(int index) {
+  Result<UpperLinks> read(Kernel& there, int index) {
     const std::string boot = TRY(this_boot(sys_));
     const auto text = read_file(folder_ + kFile, kMaxFileBytes);
     Known known = parse(text ? text->value_or("") : "", boot);
     const Known before = known;
-    auto out = read(index, known);
+    auto out = read(there, index, known);
     if (!out && out.error().code != Errc::not_found) report(out.error(), known);
     if (known.offsets != before.offsets || known.reported != before.reported) save(known, boot);
     return out;
   }
 
  private:
-  Result<UpperLinks> read(int index, Known& known) const {
+  Result<UpperLinks> read(Kernel& there, int index, Known& known) const {
     if (!known.offsets) known.offsets = TRY(find_offsets(sys_));
-    return read_upper_links(index, *known.offsets);
+    return there.upper_links(index, *known.offsets);
   }
   void report(const Error& error, Known& known) {
     if (known.reported == error.text) return;
     known.reported = error.text;
     log_.warning(
-        "the kernel does not list what pods stack on their devices; DEL searches the network namespaces of "
-        "the "
-        "node for it (this is logged once a boot)",
+        "the kernel does not list what pods stack on devices: DEL searches the network namespaces of the "
+        "node "
+        "for what its pod has left, and ADD does not find what other pods have put on the device (this is "
+        "logged once a boot)",
         {{"reason", error.text}, {"id", id_text(ErrorId::uppers_unknown)}});
   }
   // Without it the next DEL finds it out again.
@@ -123,10 +124,11 @@ class UpperLinksOfNode {
 
 }  // namespace
 
-std::function<Result<UpperLinks>(int index)> upper_links_of(const SysRoot& sys,
-                                                            const std::string& state_folder, Log& log) {
-  return [reader = UpperLinksOfNode(sys, state_folder + kFolder, log)](int index) mutable {
-    return reader.read(index);
+std::function<Result<UpperLinks>(Kernel& there, int index)> upper_links_of(const SysRoot& sys,
+                                                                           const std::string& state_folder,
+                                                                           Log& log) {
+  return [reader = UpperLinksOfNode(sys, state_folder + kFolder, log)](Kernel& there, int index) mutable {
+    return reader.read(there, index);
   };
 }
 

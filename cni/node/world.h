@@ -31,9 +31,9 @@ struct World {
   Log& log;
   // cni/node/upper_search.h. Null: each namespace is opened to know.
   std::function<void(std::map<std::string, std::string>& namespaces, int lower)> erase_without_uppers = {};
-  // What stands on the host's interface with that index, in whichever namespace (cni/node/upper_links.h).
+  // What stands on the interface with that index `there`, in whichever namespace (cni/node/upper_links.h).
   // Null, or an error: it is not known, and namespaces are searched.
-  std::function<Result<UpperLinks>(int index)> upper_links = {};
+  std::function<Result<UpperLinks>(Kernel& there, int index)> upper_links = {};
   SearchTime search = {};
   // cni/node/device.h
   std::function<Result<>(const SysRoot&, const DeviceId&)> rebind = rebind_driver;

@@ -118,8 +118,9 @@ Result<Doubt> clear(const Record& record, const Link& link, Kernel* pod, World& 
   Programs programs = TRY(detach_programs(link, world));
   if (!programs.doubt.why.empty() && !programs.doubt.unseen) return std::move(programs.doubt);
   Doubt doubt;
-  if (auto uppers = list_uppers(record, link.index, world)) {
-    doubt.why = TRY(remove_listed_uppers(std::move(*uppers), record, link, pod, world));
+  const Lower lower{link, world.host};
+  if (auto uppers = list_uppers(record, lower, world)) {
+    doubt.why = TRY(remove_listed_uppers(std::move(*uppers), record, lower, pod, world));
     const auto now = link.promiscuity == 0 ? std::nullopt : TRY(world.host.find_link(link.index));
     if (now) TRY(drop_stale_promiscuity(*now, world));
   } else {
@@ -151,6 +152,18 @@ Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* p
       "it is not known whether the pod left something on the device, and its driver cannot be rebound",
       {{"device", record.device_key}, {"reason", doubt.why}, {"id", id_text(ErrorId::uppers_unknown)}});
   return none;
+}
+
+Result<> clear_of_others(const Record& record, const Link& link, Kernel& pod, World& world) {
+  const Lower lower{link, pod};
+  auto uppers = list_uppers(record, lower, world);
+  if (!uppers || uppers->empty()) return {};
+  const std::string remains = TRY(remove_listed_uppers(std::move(*uppers), record, lower, &pod, world));
+  if (remains.empty()) return {};
+  return Error{Errc::busy, 0,
+               record.device_key + ": " + remains +
+                   ", would receive what this pod does; the next attempt finds the device restored",
+               ErrorId::device_unclean};
 }
 
 }  // namespace vfrail::cni

@@ -21,16 +21,16 @@ constexpr std::array kPairs = {"veth", "vxcan", "netkit"};
 
 bool is_pair(const Link& link) { return std::find(kPairs.begin(), kPairs.end(), link.kind) != kPairs.end(); }
 
-// The links of the namespace that stand on `lower` of the host.
-Result<std::vector<Link>> uppers_in(Kernel& there, const Link& lower, const World& world) {
-  std::vector<Link> out = TRY(there.links(), "find what stands on " + lower.name);
+// The links of the namespace that stand on `lower`, which is in another one.
+Result<std::vector<Link>> uppers_in(Kernel& there, const Lower& lower) {
+  std::vector<Link> out = TRY(there.links(), "find what stands on " + lower.link.name);
   std::erase_if(out, [&](const Link& link) {
-    return link.lower != lower.index || !link.lower_nsid || link.kind.empty() || is_pair(link);
+    return link.lower != lower.link.index || !link.lower_nsid || link.kind.empty() || is_pair(link);
   });
   if (out.empty()) return out;
   // The same index in a third namespace is another link.
-  const auto host = TRY(there.nsid_of(world.host.netns_fd()));
-  std::erase_if(out, [&](const Link& link) { return link.lower_nsid != host; });
+  const auto nsid = TRY(there.nsid_of(lower.netns.netns_fd()));
+  std::erase_if(out, [&](const Link& link) { return link.lower_nsid != nsid; });
   return out;
 }
 
@@ -41,7 +41,7 @@ Result<> remove_links(Kernel& there, const std::vector<Link>& uppers, const Link
     indices.push_back(upper.index);
     if (names.size() < 8) names.push_back(upper.name + " (" + upper.kind + ")");
   }
-  world.log.warning("removed interfaces that the pod had stacked on its device",
+  world.log.warning("removed interfaces that a pod had stacked on the device",
                     {{"device", lower.name},
                      {"count", std::to_string(uppers.size())},
                      {"interfaces", joined(names)},
@@ -50,11 +50,11 @@ Result<> remove_links(Kernel& there, const std::vector<Link>& uppers, const Link
 }
 
 // `found` becomes true if there are any.
-Result<> remove_uppers_in(Kernel& there, const Link& lower, World& world, bool& found) {
-  const auto uppers = TRY(uppers_in(there, lower, world));
+Result<> remove_uppers_in(Kernel& there, const Lower& lower, World& world, bool& found) {
+  const auto uppers = TRY(uppers_in(there, lower));
   if (uppers.empty()) return {};
   found = true;
-  return remove_links(there, uppers, lower, world);
+  return remove_links(there, uppers, lower.link, world);
 }
 
 // A pod's namespace has a number for the host's if it has a veth pair with it, and by that number, without a
@@ -100,13 +100,14 @@ Result<> remove_listed_in_host(const std::vector<UpperLink>& uppers, const Link&
 }
 
 // One round: in the namespaces that have one of `uppers`. What fails is for the next round to see.
-void remove_where_listed(const Link& lower, Kernel* pod, const std::vector<UpperLink>& uppers, World& world) {
+void remove_where_listed(const Lower& lower, Kernel* pod, const std::vector<UpperLink>& uppers,
+                         World& world) {
   std::set<std::string> names = namespaces_of(uppers);
   const auto note = [&](const Result<>& result) {
     if (!result)
       world.log.debug("what stands on the device cannot be removed there", {{"reason", result.error().text}});
   };
-  note(remove_listed_in_host(uppers, lower, world));
+  note(remove_listed_in_host(uppers, lower.link, world));
   names.erase(namespace_name(world.host.netns_id()));
   bool found = false;
   const auto remove = [&](Kernel& there) { return remove_uppers_in(there, lower, world, found); };
@@ -117,9 +118,9 @@ void remove_where_listed(const Link& lower, Kernel* pod, const std::vector<Upper
 
 }  // namespace
 
-Result<std::vector<UpperLink>> list_uppers(const Record& record, int index, const World& world) {
+Result<std::vector<UpperLink>> list_uppers(const Record& record, const Lower& lower, const World& world) {
   if (!world.upper_links) return Error{Errc::unsupported, 0, "the kernel's list is not known"};
-  auto all = TRY(world.upper_links(index));
+  auto all = TRY(world.upper_links(lower.netns, lower.link.index));
   std::erase_if(all.links, [&](const UpperLink& upper) { return is_the_hosts(upper, record, world); });
   if (all.links.empty() && all.more)
     return Error{Errc::unsupported, 0, "the host itself has more on the device than the list takes"};
@@ -127,18 +128,18 @@ Result<std::vector<UpperLink>> list_uppers(const Record& record, int index, cons
 }
 
 Result<std::string> remove_listed_uppers(std::vector<UpperLink> uppers, const Record& record,
-                                         const Link& lower, Kernel* pod, World& world) {
+                                         const Lower& lower, Kernel* pod, World& world) {
   std::vector<UpperLink> before;
   while (!uppers.empty()) {
     const bool no_time = SearchTime::Run(world.search).over();
     if (uppers == before || no_time) {
       const std::set<std::string> names = namespaces_of(uppers);
-      return counted(uppers.size(), "interface") + " of its pod in " + joined({names.begin(), names.end()}) +
-             " on " + lower.name +
+      return counted(uppers.size(), "interface") + " of a pod in " + joined({names.begin(), names.end()}) +
+             " on " + lower.link.name +
              (no_time ? ", which there was no time to remove" : ", which cannot be removed");
     }
     remove_where_listed(lower, pod, uppers, world);
-    before = std::exchange(uppers, TRY(list_uppers(record, lower.index, world)));
+    before = std::exchange(uppers, TRY(list_uppers(record, lower, world)));
   }
   return std::string();
 }
@@ -161,19 +162,21 @@ Result<> remove_ipoib_children(const Record& record, const Link& lower, Kernel* 
 Result<> remove_visible_uppers(const Record& record, const Link& lower, Kernel* pod, World& world,
                                bool& found) {
   TRY(remove_uppers_in_host(record, lower, world, found), "in the host");
-  if (pod != nullptr) TRY(remove_uppers_in(*pod, lower, world, found), "in the pod");
+  const Lower in_host{lower, world.host};
+  if (pod != nullptr) TRY(remove_uppers_in(*pod, in_host, world, found), "in the pod");
   const auto done = pod == nullptr ? NetnsId{} : pod->netns_id();
   const auto narrow = [&](NamespacePaths& paths) {
     if (world.erase_without_uppers) world.erase_without_uppers(paths, lower.index);
   };
   return for_each_namespace(
-      world, done, [&](Kernel& there) { return remove_uppers_in(there, lower, world, found); }, narrow);
+      world, done, [&](Kernel& there) { return remove_uppers_in(there, in_host, world, found); }, narrow);
 }
 
 Result<> remove_hidden_uppers(const Link& lower, World& world) {
   bool found = false;
-  return for_each_hidden_namespace(
-      world, [&](Kernel& there) { return remove_uppers_in(there, lower, world, found); });
+  return for_each_hidden_namespace(world, [&](Kernel& there) {
+    return remove_uppers_in(there, {lower, world.host}, world, found);
+  });
 }
 
 }  // namespace vfrail::cni

@@ -12,15 +12,21 @@
 
 namespace vfrail::cni {
 
-// What stands upon the host's interface with that index and did not before the attachment, by the kernel's
-// list. An error: it is not known.
-Result<std::vector<UpperLink>> list_uppers(const Record& record, int index, const World& world);
+// The device's interface, and the namespace that has it.
+struct Lower {
+  const Link& link;
+  Kernel& netns;
+};
+
+// What stands upon the device's interface and is not the host's own, by the kernel's list. An error: it is
+// not known.
+Result<std::vector<UpperLink>> list_uppers(const Record& record, const Lower& lower, const World& world);
 
 // Removes `uppers`, which list_uppers() has returned, and what it returns then, within the world's search
 // time. Empty: nothing stands upon `lower` any more. Else why not. No namespace is opened but those that the
-// list has, the host's and `pod`, which may be null.
+// list has, the host's and `pod`, which may be null: the one that the device was in.
 Result<std::string> remove_listed_uppers(std::vector<UpperLink> uppers, const Record& record,
-                                         const Link& lower, Kernel* pod, World& world);
+                                         const Lower& lower, Kernel* pod, World& world);
 
 // Removes the interfaces of other partitions upon an IPoIB interface `lower`, in the host those that were not
 // there before the attachment, and in the pod, which may be null. Those in further namespaces are not found.

@@ -11,6 +11,7 @@
 #include "cni/steps/name_step.h"
 #include "cni/steps/rdma_steps.h"
 #include "cni/steps/rebind_step.h"
+#include "cni/steps/stacked.h"
 #include "cni/steps/transaction.h"
 #include "cni/steps/tuning_step.h"
 #include "cni/steps/vf_steps.h"
@@ -270,7 +271,8 @@ Result<> move_device(const Request& request, const NetConf& conf, Chained chaine
   TRY(with_id(ErrorId::state_folder, world.store.save(out.record)), "save what is going to be changed");
   tx.undo("restore " + out.record.device_key, [&] { return roll_back_attach(out, request, conf, world); });
   out.link = TRY(change_device(request, conf, std::move(plan), pod, world, out.record));
-  return {};
+  world.search.renew(conf.safety.search_timeout);
+  return out.link ? clear_of_others(out.record, *out.link, pod, world) : Result<>();
 }
 
 // With `mode`: in place of move_device(). No device is changed, so none is locked; the key is the

@@ -98,10 +98,13 @@ constexpr ErrorRow kAddressErrors[] = {
      "Nothing, where pods have no NET_ADMIN. Elsewhere set \"podNetAdmin\": true in the network: DEL then "
      "searches everywhere, and rebinds the driver where that is not enough."},
     {ErrorId::pod_changes_undone, "VF-POD-CHANGES-UNDONE",
-     "A warning: a pod had changed its device, and this was undone when the device was released.",
+     "A warning: a pod had changed a device, and this was undone when the device was released (cmd=DEL) or "
+     "attached to the next pod (cmd=ADD).",
      "A pod with NET_ADMIN has moved the interface to another network namespace, stacked interfaces on it, "
-     "or attached programs to it.",
-     "Nothing. To prevent it, take NET_ADMIN away from the pods."},
+     "or attached programs to it. With cmd=ADD, another pod had put interfaces on the device while it was "
+     "free: with NET_ADMIN, or by a macvlan, ipvlan or VLAN network that has this device as its master.",
+     "Nothing. To prevent it, take NET_ADMIN away from the pods, and use no device of an exclusive resource "
+     "as the master of a network."},
     {ErrorId::host_name_taken, "VF-HOST-NAME-TAKEN",
      "A warning: a device returned to the host, where another interface or RDMA device already uses its name "
      "or an alternative name of it.",

@@ -7,6 +7,7 @@
 #include "common/ip_address.h"
 #include "common/kernel/ethtool.h"
 #include "common/kernel/netns.h"
+#include "common/kernel/upper_links.h"
 #include "common/kernel/vf_settings.h"
 #include "common/result.h"
 
@@ -275,6 +276,8 @@ class Kernel {
   // with a move (dev_shutdown() in __dev_change_net_namespace()). EPERM without CAP_NET_ADMIN, and
   // CAP_SYS_ADMIN for those that a bpf_link holds.
   virtual Result<std::vector<std::string>> detach_programs(const Link& link) = 0;
+  // What stands on the link with that index, in whichever namespace (read_upper_links()).
+  virtual Result<UpperLinks> upper_links(int index, const UpperOffsets& offsets) = 0;
   // The number of the kernel's ethtool interface, which stays the same until the next boot; no value if this
   // kernel has none (before 5.6).
   virtual Result<std::optional<uint16_t>> ethtool_family() = 0;

@@ -33,6 +33,7 @@ class NetlinkKernel : public Kernel {
   Result<> remove_links(const std::vector<int>& indices) override;
   Result<std::optional<int>> nsid_of(int netns_fd) override;
   Result<std::vector<std::string>> detach_programs(const Link& link) override;
+  Result<UpperLinks> upper_links(int index, const UpperOffsets& offsets) override;
   Result<std::optional<uint16_t>> ethtool_family() override;
   Result<std::optional<EthtoolSettings>> ethtool(uint16_t family, int link, EthtoolGroup group) override;
   Result<> change_ethtool(uint16_t family, int link, EthtoolGroup group,

@@ -160,4 +160,9 @@ Result<std::vector<std::string>> NetlinkKernel::detach_programs(const Link& link
   return out;
 }
 
+Result<UpperLinks> NetlinkKernel::upper_links(int index, const UpperOffsets& offsets) {
+  const auto scope = TRY(NetnsScope::enter(netns_, origin_));
+  return read_upper_links(index, offsets);
+}
+
 }  // namespace vfrail

@@ -58,7 +58,8 @@ struct FakeNode {
                     return paths_gone ? Result(std::unique_ptr<Kernel>()) : world.open_path(path);
                   },
                   log};
-    if (kernel_lists_uppers) outside.upper_links = [this](int index) { return world.upper_links(index); };
+    if (kernel_lists_uppers)
+      outside.upper_links = [](Kernel& there, int index) { return there.upper_links(index, {}); };
     outside.rebind = [this](const SysRoot&, const DeviceId& id) {
       auto bound = world.rebind(id.text());
       if (bound && after_rebind) after_rebind();

@@ -251,8 +251,7 @@ TEST_CASE("What a pod has stacked and moved into the host, by its number for it,
   const Outcome outcome = node.run(node.call("DEL"));
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == 0);
-  CHECK_THAT(outcome.err,
-             Contains("removed interfaces that the pod had stacked") && Contains("spy (macvlan)"));
+  CHECK_THAT(outcome.err, Contains("removed interfaces that a pod had stacked") && Contains("spy (macvlan)"));
   CHECK(node.world() == node.before);
 }
 
@@ -280,7 +279,7 @@ TEST_CASE("With podNetAdmin, what is stacked is found in a namespace that no pro
     const Outcome outcome = node.run(del);
     INFO(outcome.out << outcome.err);
     CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.err, Contains("removed interfaces that the pod had stacked") && Contains("spy"));
+    CHECK_THAT(outcome.err, Contains("removed interfaces that a pod had stacked") && Contains("spy"));
     CHECK_THAT(outcome.err, !Contains("rebinding"));
     CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
     shell("ip link add probe type bridge; ip link set vf1 master probe; ip link del probe");
@@ -320,7 +319,7 @@ TEST_CASE(
   const Outcome outcome = node.run(node.call("DEL"));
   INFO(outcome.out << outcome.err);
   CHECK(outcome.status == 0);
-  CHECK_THAT(outcome.err, Contains("removed interfaces that the pod had stacked") && Contains("spy"));
+  CHECK_THAT(outcome.err, Contains("removed interfaces that a pod had stacked") && Contains("spy"));
   CHECK_THAT(node.in_pod(hidden.path(), "ip link"), !Contains("spy"));
   CHECK(node.world() == node.before);
 }

@@ -1,6 +1,7 @@
 #include "tests/netns/node.h"
 
 #include "cni/node/upper_links.h"
+#include "common/netlink/netlink_kernel.h"
 #include "tests/support/places.h"
 
 #include <algorithm>
@@ -86,7 +87,10 @@ const std::string& known_of_kernel() {
     show_kernel_types(node);
     Log log;
     log.set_level(LogLevel::error);
-    static_cast<void>(cni::upper_links_of(SysRoot(node.path("root")), node.path("state"), log)(1).ok());
+    const auto here = NetlinkKernel::open_current();
+    must(here.ok(), "open own namespace");
+    static_cast<void>(
+        cni::upper_links_of(SysRoot(node.path("root")), node.path("state"), log)(**here, 1).ok());
     return read_text(node.path(kKnown));
   }();
   return out;

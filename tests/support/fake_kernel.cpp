@@ -149,6 +149,19 @@ class FakeKernel : public Kernel {
     TRY(world_.enter("nsid_of"));
     return std::optional(netns_fd - kFdOffset);
   }
+  Result<UpperLinks> upper_links(int index, const UpperOffsets& /*offsets*/) override {
+    TRY(world_.enter("upper_links"));
+    const FakeLink* lower = world_.find(self_, index);
+    if (lower == nullptr) return refuse(ENODEV);
+    UpperLinks out;
+    for (const auto& link : world_.links_) {
+      if (link->stands_on != lower) continue;
+      out.more = out.links.size() == UpperLinks::kMost;
+      if (!out.more) out.links.push_back({link->link.index, static_cast<uint64_t>(link->netns)});
+    }
+    TRY(world_.leave());
+    return out;
+  }
   Result<std::vector<std::string>> detach_programs(const Link& link) override {
     TRY(world_.enter("detach_programs"));
     if (world_.bpf_error != 0) return refuse(world_.bpf_error);
@@ -751,20 +764,6 @@ void FakeWorld::add_child(FakeLink& below, int netns, const NewLink& wanted) {
   out.link.mtu = wanted.mtu.value_or(below.link.mtu);
   if (wanted.up) out.link.flags |= kUp | (below.link.carrier() ? kLowerUp : 0U);
   out.stands_on = &below;
-}
-
-Result<UpperLinks> FakeWorld::upper_links(int index) {
-  TRY(enter("upper_links"));
-  const FakeLink* lower = find(kHost, index);
-  if (lower == nullptr) return Error{Errc::not_found, ENODEV, "no such interface"};
-  UpperLinks out;
-  for (const auto& link : links_) {
-    if (link->stands_on != lower) continue;
-    out.more = out.links.size() == UpperLinks::kMost;
-    if (!out.more) out.links.push_back({link->link.index, static_cast<uint64_t>(link->netns)});
-  }
-  TRY(leave());
-  return out;
 }
 
 void FakeWorld::move(int netns, const std::string& name, int to) {

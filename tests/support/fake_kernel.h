@@ -130,8 +130,6 @@ class FakeWorld {
   std::optional<int> netns_at(const std::string& path) const;
 
   std::unique_ptr<Kernel> open(int netns);
-  // As read_upper_links() of the host's interface.
-  Result<UpperLinks> upper_links(int index);
   // For World::open_netns.
   Result<std::unique_ptr<Kernel>> open_path(const std::string& path);
 

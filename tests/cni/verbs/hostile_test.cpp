@@ -299,6 +299,44 @@ TEST_CASE("a stacked interface that cannot be found but leaves a trace is remove
   CHECK(node.world.snapshot() == node.before);
 }
 
+TEST_CASE("what another pod has stacked on a free device is removed by the ADD of the next") {
+  Hostile node;
+  node.world.stack(FakeWorld::kHost, "vf0", "spy");
+  const bool hidden = GENERATE(false, true);
+  node.world.move(FakeWorld::kHost, "spy", hidden ? node.add_hidden() : node.add_accomplice());
+  node.attach();
+  CHECK_FALSE(node.has("link spy "));
+  CHECK(node.rebinds() == 0);
+  node.detach_well();
+  CHECK(node.world.snapshot() == node.before);
+}
+
+TEST_CASE(
+    "what another pod has stacked and cannot be found refuses an ADD, which has the driver bound again") {
+  Hostile node;
+  node.world.stack(FakeWorld::kHost, "vf0", "spy");
+  node.world.move(FakeWorld::kHost, "spy", 99);
+  const auto added = node.add(kConfig);
+  REQUIRE_FALSE(added);
+  CHECK(added.error().id() == ErrorId::device_unclean);
+  CHECK_THAT(added.error().text, Catch::Contains("1 interface of a pod in net:[99]"));
+  CHECK(node.no_state());
+  CHECK(node.rebinds() == 1);
+  CHECK_FALSE(node.has("link spy "));
+  node.attach();
+  node.detach_well();
+}
+
+TEST_CASE("what the host has stacked on its device stays, and refuses no ADD") {
+  Hostile node;
+  node.world.stack(FakeWorld::kHost, "vf0", "own");
+  std::filesystem::create_directories(node.dir.path("root/sys/class/net/vf0/upper_own"));
+  node.attach();
+  CHECK(node.has("netns 1 link own "));
+  node.detach_well();
+  CHECK(node.has("netns 1 link own "));
+}
+
 TEST_CASE("what cannot be removed makes the device unclean, and DEL succeeds") {
   Hostile node(GENERATE(Kernels::list, Kernels::do_not));
   node.attach();
@@ -312,9 +350,8 @@ TEST_CASE("what cannot be removed makes the device unclean, and DEL succeeds") {
   const auto unclean = read_unclean(node.dir.path("state"), "");
   REQUIRE(unclean);
   REQUIRE(unclean->contains("0000:21:10.0"));
-  CHECK_THAT(
-      unclean->at("0000:21:10.0").front(),
-      Catch::Contains(node.kernel_lists_uppers ? "1 interface of its pod in net:[99]" : "promiscuous"));
+  CHECK_THAT(unclean->at("0000:21:10.0").front(),
+             Catch::Contains(node.kernel_lists_uppers ? "1 interface of a pod in net:[99]" : "promiscuous"));
   // The next ADD tries again, and refuses it with the reason.
   const auto added = node.add(kConfig);
   REQUIRE_FALSE(added);
