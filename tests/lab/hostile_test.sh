@@ -173,6 +173,27 @@ check 'DEL of the peer' cni DEL far $far
 ip netns del next; ip netns del far
 check 'the node is as before' unchanged
 
+section 'a spy on a free device, put there by another pod'
+# As a pod with NET_ADMIN in the host's user namespace can (netns/user_namespace_test.cpp).
+ip netns add evil; ip netns add far
+check 'ADD of the peer' cni ADD far $far
+spy_on_free() {
+    ip link add link "$(netdev $vf)" name spy netns evil type $1 && { ip -n evil link set spy up || true; }  # a VLAN goes up with its device
+}
+for upper in 'vlan id 7' 'ipvlan mode l2' 'macvlan mode bridge' 'macvlan mode passthru'; do
+    ip netns add next
+    check "another pod puts one on the device, $upper" spy_on_free "$upper"
+    timed "ADD, $upper" cni ADD next $vf
+    check "the log names it, $upper" has 'removed interfaces.*cmd=ADD.*spy' tail -n 3 $log
+    check "nothing is left of it, $upper" is lo bash -c 'ip -n evil -j link | jq -r .[].ifname'
+    check "the pod has traffic, $upper" eventually in_pod far ping -c 1 -W 2 "$(pod_address next)"
+    check "DEL, $upper" cni DEL next $vf
+    ip netns del next
+done
+check 'DEL of the peer' cni DEL far $far
+ip netns del far; ip netns del evil
+check 'the node is as before' unchanged
+
 section 'a spy in a namespace that no process is in'
 # hidden HOW KIND: what a pod stacks there is gone after DEL.
 hidden() {
