@@ -102,6 +102,7 @@ void PluginClient::watch(std::function<void(const v1beta1::ListAndWatchResponse&
 
 void PluginClient::drop() {
   stream_.TryCancel();
+  const std::lock_guard lock(joining_);
   if (reader_.joinable()) reader_.join();
 }
 

@@ -37,7 +37,8 @@ class PluginClient {
   // Both are called on the stream's thread; `end` once, at last.
   void watch(std::function<void(const v1beta1::ListAndWatchResponse&)> list,
              std::function<void(const grpc::Status&)> end);
-  // Hangs up and waits for the thread.
+  // Hangs up and waits for the thread. On any threads: one that drops the streams can meet one that adopts
+  // the plugin's next registration.
   void drop();
 
  private:
@@ -48,6 +49,7 @@ class PluginClient {
   std::unique_ptr<pluginregistration::Registration::Stub> registration_;
   grpc::ClientContext stream_;
   std::thread reader_;
+  std::mutex joining_;  // a thread is joined once
 };
 
 }  // namespace vfrail::test
