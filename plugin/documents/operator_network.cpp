@@ -1,5 +1,6 @@
 // HostDeviceNetworks, MacvlanNetworks and IPoIBNetworks: the NetworkAttachmentDefinition that
 // network-operator makes of one.
+#include "cni/conf/check_network.h"
 #include "common/one_of.h"
 #include "common/text.h"
 #include "plugin/documents/cni_config.h"
@@ -184,7 +185,15 @@ Result<> check_manifest(const OperatorNetwork& network, const std::string& text)
       config == nullptr || config->as_text() == nullptr)
     return Error{Errc::invalid, 0,
                  "name or namespace is not a text without quotation marks: " + made.title()};
-  TRY(read_cni_config(TRY(Json::parse(*config->as_text()), "spec.config")), "spec.config");
+  const Json network_conf = TRY(Json::parse(*config->as_text()), "spec.config");
+  TRY(read_cni_config(network_conf), "spec.config");
+  // What vfrail-cni refuses fails here, and not for each pod.
+  for (const cni::NetworkRemark& remark : cni::check_network(network_conf, true, {"vfrail"})) {
+    if (remark.kind == cni::NetworkRemark::Kind::error)
+      return Error{Errc::invalid, 0,
+                   "spec.config: " + (remark.plugin.empty() ? "" : remark.plugin + ": ") + remark.text,
+                   remark.id};
+  }
   return {};
 }
 

@@ -28,10 +28,10 @@ std::string rendered(const std::string& text, const std::string& type = "host-de
   return *std::move(out);
 }
 
-std::string error_of(const std::string& text) {
+std::string error_of(const std::string& text, const std::string& type = "host-device") {
   const auto network = read_operator_network(document(text), OperatorNetworkKind::host_device);
   if (!network) return network.error().text;
-  const auto out = render_network(*network, "host-device");
+  const auto out = render_network(*network, type);
   REQUIRE_FALSE(out);
   return out.error().text;
 }
@@ -189,6 +189,17 @@ TEST_CASE("what network-operator could not render is refused with key and line")
             "apiVersion: mellanox.com/v1alpha1\nkind: HostDeviceNetwork\nmetadata: {name: \"12\"}\nspec:\n" +
             start)
             .find("name or namespace is not a text without quotation marks") != std::string::npos);
+}
+
+TEST_CASE("what vfrail-cni would refuse to each pod is not rendered for it, and is for another plugin") {
+  const std::string start = "  networkNamespace: d\n  resourceName: h\n";
+  const std::string ipam = host_device(start + "  ipam: '{\"type\": \"" + std::string(300, 'a') + "\"}'\n");
+  CHECK(error_of(ipam, "vfrail").find("spec.config: ipam.type: must be the name of an IPAM plugin") !=
+        std::string::npos);
+  CHECK_FALSE(rendered(ipam).empty());
+  const std::string meta = host_device(
+      start + "  metaPlugins: '{\"type\": \"tuning\"}, {\"type\": \"vfrail\", \"mtu\": \"big\"}'\n");
+  CHECK(error_of(meta, "vfrail").find("spec.config: plugins[2]: mtu") != std::string::npos);
 }
 
 TEST_CASE("a NetworkAttachmentDefinition has its plugins and its resource") {
