@@ -104,9 +104,8 @@ class UpperLinksOfNode {
     known.reported = error.text;
     log_.warning(
         "the kernel does not list what pods stack on devices: DEL searches the network namespaces of the "
-        "node "
-        "for what its pod has left, and ADD does not find what other pods have put on the device (this is "
-        "logged once a boot)",
+        "node for what its pod has left, and ADD does not find what other pods have put on the device (this "
+        "is logged once a boot)",
         {{"reason", error.text}, {"id", id_text(ErrorId::uppers_unknown)}});
   }
   // Without it the next DEL finds it out again.

@@ -93,8 +93,7 @@ constexpr ErrorRow kAddressErrors[] = {
      "it."},
     {ErrorId::uppers_unknown, "VF-UPPERS-UNKNOWN",
      "A warning: the kernel does not list what pods have stacked on a device: DEL searches for it, and ADD "
-     "does "
-     "not find what other pods have put there.",
+     "does not find what other pods have put there.",
      "The kernel does not describe its types (CONFIG_DEBUG_INFO_BTF), is older than Linux 5.9 or locked "
      "down, or vfrail-cni has no CAP_BPF and CAP_PERFMON.",
      "Nothing, where pods have no NET_ADMIN. Elsewhere set \"podNetAdmin\": true in the network: DEL then "
