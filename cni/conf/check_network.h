@@ -21,6 +21,9 @@ struct NetworkRemark {
   std::string plugin;  // "plugins[1]"; empty: the configuration is one plugin
   std::string text;
   ErrorId id = ErrorId::network_config;
+
+  // With the plugin before it.
+  std::string full_text() const { return plugin.empty() ? text : plugin + ": " + text; }
 };
 
 // A configuration with one plugin or a list of them, as in /etc/cni/net.d or in spec.config. Checked are the

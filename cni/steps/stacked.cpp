@@ -160,10 +160,11 @@ Result<> clear_of_others(const Record& record, const Link& link, Kernel& pod, Wo
   if (!uppers || uppers->empty()) return {};
   const std::string remains = TRY(remove_listed_uppers(std::move(*uppers), record, lower, &pod, world));
   if (remains.empty()) return {};
-  return Error{Errc::busy, 0,
-               record.device_key + ": " + remains +
-                   ", would receive what this pod does; the next attempt finds the device restored",
-               ErrorId::device_unclean};
+  return Error{
+      Errc::busy, 0,
+      record.device_key + ": " + remains +
+          ", would receive what this pod does; the roll-back rebinds its driver if it can: try again",
+      ErrorId::device_unclean};
 }
 
 }  // namespace vfrail::cni

@@ -23,7 +23,7 @@ Result<std::vector<std::string>> clear_interface(const Record& record, Kernel* p
 // After an ADD has moved the interface into `pod`, where no other pod can reach it any more: removes what
 // others have put on it while it was free, by the kernel's list; what the host had there stays. Where the
 // list is not known nothing is searched. Within the world's search time. Errc::busy if something stays; the
-// roll-back, which is a DEL, then rebinds the driver.
+// roll-back, which is a DEL, then rebinds the driver, or records the device as unclean.
 Result<> clear_of_others(const Record& record, const Link& link, Kernel& pod, World& world);
 
 }  // namespace vfrail::cni

@@ -24,8 +24,7 @@ void add_remarks(const Document& document, Json config, Network& out) {
   for (const cni::NetworkRemark& remark : cni::check_network(config, true, {"vfrail"})) {
     if (remark.kind == cni::NetworkRemark::Kind::note) continue;
     auto& to = remark.kind == cni::NetworkRemark::Kind::error ? out.faults : out.ignored;
-    to.push_back(document.where + ": spec.config: " + (remark.plugin.empty() ? "" : remark.plugin + ": ") +
-                 remark.text);
+    to.push_back(document.where + ": spec.config: " + remark.full_text());
   }
 }
 

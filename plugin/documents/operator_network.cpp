@@ -190,9 +190,7 @@ Result<> check_manifest(const OperatorNetwork& network, const std::string& text)
   // What vfrail-cni refuses fails here, and not for each pod.
   for (const cni::NetworkRemark& remark : cni::check_network(network_conf, true, {"vfrail"})) {
     if (remark.kind == cni::NetworkRemark::Kind::error)
-      return Error{Errc::invalid, 0,
-                   "spec.config: " + (remark.plugin.empty() ? "" : remark.plugin + ": ") + remark.text,
-                   remark.id};
+      return Error{Errc::invalid, 0, "spec.config: " + remark.full_text(), remark.id};
   }
   return {};
 }

@@ -78,7 +78,7 @@ struct Budget {
 // the system calls are for the files of the pod and for the record, which is saved a second time for them.
 // One looks for what stands on the device, which on a real node, whose sysfs shows the device, takes five.
 // The other lists the host's addresses of the device, which the move would lose. Fourteen ask the kernel what
-// other pods have put on the device, of which six read what is known of this boot's kernel.
+// other pods have put on the device, with those that read what is known of this boot's kernel.
 constexpr Budget kAdd{.link_queries = 3, .others = 1, .most_system_calls = 216};
 // DEL: the device in the pod, its name in the host, and its state there after the return. The others: it is
 // renamed before the move, so that the host's udev sees one name, and each group of ethtool's settings that

@@ -67,7 +67,7 @@ TEST_CASE("The kernel lists what stands on an interface, in whichever namespace"
   CHECK(node.listed().more);
 }
 
-TEST_CASE("What another pod has put on a free device does not receive what the next pod does") {
+TEST_CASE("What another pod has put on a free device is removed by the ADD of the next") {
   Stacked node;
   // As from a pod with NET_ADMIN, by the number of the host's namespace.
   shell("ip link add spy link vf1 netns " + node.far + " type macvlan mode bridge");

@@ -159,13 +159,11 @@ bool Resources::add(const PublishedPool& pool) {
 
 Time Resources::run_due(Time now) {
   const FileIdentity kubelet = identify(kubelet_socket(options_.kubelet_root));
-  if (kubelet != kubelet_ && !kubelet.exists()) {
-    for (const auto& [name, resource] : resources_) resource->kubelet_left();
-  }
-  if (kubelet != kubelet_ && kubelet.exists()) {
-    if (kubelet_seen_) log_.info("kubelet has restarted");
-    kubelet_seen_ = true;
-    for (const auto& [name, resource] : resources_) resource->kubelet_restarted();
+  if (kubelet != kubelet_) {
+    if (kubelet_seen_ && kubelet.exists()) log_.info("kubelet has restarted");
+    kubelet_seen_ = kubelet_seen_ || kubelet.exists();
+    for (const auto& [name, resource] : resources_)
+      kubelet.exists() ? resource->kubelet_restarted() : resource->kubelet_left();
   }
   kubelet_ = kubelet;
   Time next = Time::max();

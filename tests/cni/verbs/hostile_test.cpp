@@ -327,6 +327,27 @@ TEST_CASE(
   node.detach_well();
 }
 
+TEST_CASE("what another pod has stacked and nothing removes makes the device unclean, and no pod gets it") {
+  Hostile node;
+  node.world.stack(FakeWorld::kHost, "vf0", "spy");
+  node.world.move(FakeWorld::kHost, "spy", 99);
+  std::filesystem::remove_all(node.dir.path("root/sys/bus/pci/drivers"));
+  node.world.keeps_drivers_bound = true;
+  for (int i = 0; i < 2; ++i) {
+    const auto added = node.add(kConfig);
+    REQUIRE_FALSE(added);
+    CHECK(added.error().id() == ErrorId::device_unclean);
+    CHECK(node.no_state());
+    const auto unclean = read_unclean(node.dir.path("state"), "");
+    REQUIRE(unclean);
+    CHECK(unclean->contains("0000:21:10.0"));
+  }
+  node.world.keeps_drivers_bound = false;
+  node.world.move(99, "spy", 98);  // writes sysfs again
+  CHECK(node.add(kConfig));
+  CHECK_FALSE(node.has("link spy "));
+}
+
 TEST_CASE("what the host has stacked on its device stays, and refuses no ADD") {
   Hostile node;
   node.world.stack(FakeWorld::kHost, "vf0", "own");
