@@ -390,7 +390,7 @@ renames 2> /dev/null || down=2
 ip link del again 2> /dev/null || ip link del renamed
 declare -A messages=([exclusive ADD]=13 [exclusive DEL]=$((15 + down)) [shared ADD]=11 [shared DEL]=$((12 + down)))
 declare -A set_links=([ADD]=1 [DEL]=$((2 + down))) link_dumps=([ADD]=0 [DEL]=0)
-declare -A most_calls=([exclusive ADD]=$((285 + 5 * down)) [exclusive DEL]=$((410 + 5 * down)) [shared ADD]=$((255 + 5 * down))
+declare -A most_calls=([exclusive ADD]=$((300 + 5 * down)) [exclusive DEL]=$((410 + 5 * down)) [shared ADD]=$((270 + 5 * down))
     [shared DEL]=$((360 + 5 * down)))
 dumps() { grep -cE '^(0x12|RTM_GETLINK).*(0x300|DUMP)' /tmp/kinds || true; }
 # strace cannot tell the protocol of a socket of another namespace, so it prints the type as a number and attributes as
