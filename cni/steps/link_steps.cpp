@@ -90,6 +90,22 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   }
 }
 
+// Under its own name if it can have that. What is created at this moment, as by another DEL's rebind, gets
+// the lowest free name of its kind, which can be this one once more.
+Result<> rename_in_host(const Record& record, const Link& now, LinkChange change, World& world) {
+  constexpr int kMostTries = 10;
+  const IfName& own = record.link->name;
+  for (int tries = 1;; ++tries) {
+    auto renamed = world.host.change_link(now.index, change);
+    if (renamed || renamed.error().sys != EEXIST) return renamed;
+    const auto holder = TRY(world.host.find_link(own));
+    if (tries < kMostTries && TRY(name_in_host(record, holder, now.index, world)) == own) continue;
+    note_displaced_link(record, {own, now.name, now.index}, world);
+    change.name.reset();
+    return change.up ? world.host.change_link(now.index, change) : Result<>();
+  }
+}
+
 // The link is in the host already: returned by the kernel, or never moved.
 Result<> restore_in_host(const Record& record, const Link& now, World& world) {
   const LinkBefore& before = *record.link;
@@ -111,7 +127,7 @@ Result<> restore_in_host(const Record& record, const Link& now, World& world) {
     apply_each(change, now, world);
     const LinkChange rest{.name = change.name, .up = change.up};
     if (rest.name || rest.up) {
-      TRY(world.host.change_link(now.index, rest), "restore " + before.name + " (now " + now.name + ")");
+      TRY(rename_in_host(record, now, rest, world), "restore " + before.name + " (now " + now.name + ")");
     }
   }
   return restore_altnames(before, now, world.host);
@@ -168,9 +184,13 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
   const auto still_there = whole ? std::optional<Link>() : TRY(find_link_in_pod(record, pod));
   if (still_there) {
     TRY(drop_taken_altnames(*still_there, pod, world));
-    const LinkChange bare{.netns_fd = change.netns_fd, .name = change.name};
-    TRY(pod.change_link(still_there->index, bare),
-        "move " + link.name + " back to the host as " + *change.name);
+    LinkChange bare{.netns_fd = change.netns_fd, .name = change.name};
+    auto moved = pod.change_link(still_there->index, bare);
+    if (!moved && moved.error().sys == EEXIST) {  // another has got the name meanwhile
+      bare.name = kFallbackName;
+      moved = pod.change_link(still_there->index, bare);
+    }
+    TRY(std::move(moved), "move " + link.name + " back to the host as " + *change.name);
   }
   const auto now = TRY(find_link_in_host(record, world));
   return now ? restore_in_host(record, *now, world) : Result<>();

@@ -75,9 +75,11 @@ Result<bool> restore_rdma_name(const std::string& device_key, const DisplacedNam
   return false;
 }
 
-// Another attached device that returned from an ended namespace under this name, which its pod gave it. It is
-// renamed; its own DEL finds it by its properties.
-Result<bool> rename_name_holder(const Link& holder, const std::string& name, World& world) {
+// Another attached device that has this name for now: it returned from an ended namespace, in which its pod
+// gave it the name, or the kernel chose it for an interface that a rebind or an RDMA move has created anew.
+// It is renamed; its own DEL finds it by its properties. By its name, because that DEL may be at work: it can
+// have removed the interface meanwhile, or given it its own name, which then stays.
+Result<bool> rename_name_holder(const Link& holder, const IfName& name, World& world) {
   if (holder.parent_device.empty() || holder.name != name) return false;
   const auto owner = TRY(world.store.owner(holder.parent_device));
   if (!owner) return false;
@@ -85,11 +87,14 @@ Result<bool> rename_name_holder(const Link& holder, const std::string& name, Wor
   // A damaged one is for its own verbs and a sweep; without any other, its device cannot be renamed.
   if (!record && record.error().code != Errc::protocol) return record.error();
   if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
-  world.log.warning(
-      "an interface that still had its name from a pod was renamed, because the name is needed",
-      {{"name", name}, {"device", holder.parent_device}, {"id", id_text(ErrorId::host_name_taken)}});
-  TRY(world.host.change_link(holder.index, {.name = kFallbackName}), "free the name " + name);
-  return true;
+  const auto renamed = world.host.rename_link(name, kFallbackName);
+  if (renamed)
+    world.log.info("another attached device had the name of this one for now, its interface was renamed",
+                   {{"name", name}, {"other", holder.parent_device}});
+  else if (renamed.error().sys != ENODEV)
+    world.log.info("another attached device keeps the name of this one",
+                   {{"other", holder.parent_device}, {"reason", renamed.error().text}});
+  return renamed || renamed.error().sys == ENODEV;
 }
 
 }  // namespace

@@ -39,17 +39,12 @@ bool can_be_hardware(const Link& link) {
 // interface that has ended or was renamed meanwhile, or whose driver does not say, keeps what is known.
 Result<> NetlinkKernel::name_parent(Link& link) {
   if (!can_be_hardware(link)) return {};
-  if (!ioctls_.valid()) {
-    const auto scope = TRY(NetnsScope::enter(netns_, origin_));
-    ioctls_ = UniqueFd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    if (!ioctls_.valid()) return Error::from_errno(errno, "open a socket for ethtool");
-  }
   ethtool_drvinfo answer{};
   answer.cmd = ETHTOOL_GDRVINFO;
   ifreq request{};
   link.name.text().copy(request.ifr_name, IFNAMSIZ - 1);
   request.ifr_data = reinterpret_cast<char*>(&answer);
-  if (ioctl(ioctls_.get(), SIOCETHTOOL, &request) != 0) return {};
+  if (ioctl(TRY(ioctls()), SIOCETHTOOL, &request) != 0) return {};
   const size_t length = strnlen(answer.bus_info, sizeof(answer.bus_info));
   const auto address = PciAddress::parse(std::string_view(answer.bus_info, length));
   if (!address) return {};

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <net/if.h>
 #include <string>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 
@@ -184,6 +185,24 @@ Result<> NetlinkKernel::change_link(int index, const LinkChange& change) {
   }
   TRY(route_.request(message), "change " + link_text(index));
   return {};
+}
+
+Result<int> NetlinkKernel::ioctls() {
+  if (!ioctls_.valid()) {
+    const auto scope = TRY(NetnsScope::enter(netns_, origin_));
+    ioctls_ = UniqueFd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!ioctls_.valid()) return Error::from_errno(errno, "open a socket for ioctl(2)");
+  }
+  return ioctls_.get();
+}
+
+// RTM_SETLINK knows a link to rename by its index alone.
+Result<> NetlinkKernel::rename_link(const IfName& now, std::string_view wanted) {
+  ifreq request{};
+  now.text().copy(request.ifr_name, IFNAMSIZ - 1);
+  wanted.copy(request.ifr_newname, IFNAMSIZ - 1);
+  if (ioctl(TRY(ioctls()), SIOCSIFNAME, &request) == 0) return {};
+  return Error::from_errno(errno, "rename " + now + " to " + std::string(wanted));
 }
 
 Result<> NetlinkKernel::change_altname(NlMessage message, std::string_view name) {

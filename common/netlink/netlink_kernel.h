@@ -27,6 +27,7 @@ class NetlinkKernel : public Kernel {
   Result<std::optional<Link>> find_link(int index) override;
   Result<std::vector<Link>> links() override;
   Result<> change_link(int index, const LinkChange& change) override;
+  Result<> rename_link(const IfName& now, std::string_view wanted) override;
   Result<> add_altname(int index, std::string_view name) override;
   Result<> remove_altname(int index, std::string_view name) override;
   Result<> add_link(const NewLink& wanted) override;
@@ -76,6 +77,7 @@ class NetlinkKernel : public Kernel {
   Result<> change_altname(NlMessage message, std::string_view name);
   Result<std::optional<Link>> find_link(const NlMessage& message, const std::string& what);
   Result<> name_parent(Link& link);
+  Result<int> ioctls();  // the descriptor, opened when first needed
   Result<std::vector<Route>> list_routes(ListedRoutes listed);
 
   Netns netns_;
@@ -83,7 +85,7 @@ class NetlinkKernel : public Kernel {
   NlSocket route_;
   std::optional<NlSocket> rdma_;
   std::optional<NlSocket> generic_;
-  UniqueFd ioctls_;  // a socket for ethtool's ioctls, opened when first needed
+  UniqueFd ioctls_;  // a socket for the ioctls of ethtool and of names
   UniqueFd sysfs_;   // mounted when first needed
 };
 

@@ -22,17 +22,18 @@ check() {
 stop_checking() { [ -z "$checking" ] || kill -- "-$checking" 2> /dev/null; }
 section() { echo "== $* ($(date +%T))"; }
 
-# pod_spec COUNT [SECURITY] [FIRST]: the spec of a pod with COUNT devices, as JSON, with a security context if need be. It
-# does FIRST, and ends at once when asked. Of two nodes it is for the one of of_node.
+# pod_spec COUNT [SECURITY] [FIRST] [MEMORY]: the spec of a pod with COUNT devices, as JSON, with a security context and a
+# limit of MEMORY if need be. It does FIRST, and ends at once when asked. Of two nodes it is for the one of of_node.
 pod_spec() {
-    jq -cn --arg node "$([ "$NODES" = 1 ] || echo "$NODE")" --arg resource "$RESOURCE" --argjson count "$1" --argjson security "${2:-null}" --arg first "${3:-}" '
+    jq -cn --arg node "$([ "$NODES" = 1 ] || echo "$NODE")" --arg resource "$RESOURCE" --argjson count "$1" --argjson security "${2:-null}" --arg first "${3:-}" \
+        --arg memory "${4:-}" '
         {restartPolicy: "Always", terminationGracePeriodSeconds: 1, automountServiceAccountToken: false, containers: [{
             name: "test", image: "docker.io/library/rdma-tools:latest", imagePullPolicy: "Never", securityContext: $security,
             command: ["/bin/bash", "-c", ($first + "\ntrap \"exit 0\" TERM; while :; do sleep 1000 & wait; done")],
-            resources: (if $count == 0 then {} else {limits: {($resource): $count}} end)}]} +
+            resources: {limits: ((if $count == 0 then {} else {($resource): $count} end) + (if $memory == "" then {} else {memory: $memory} end))}}]} +
         if $node == "" then {} else {nodeSelector: {"kubernetes.io/hostname": $node}} end'
 }
-# pod NAME NETWORKS COUNT [SECURITY] [FIRST]: a pod on NETWORKS (a list of names, or JSON; '' and 0: without a device).
+# pod NAME NETWORKS COUNT [SECURITY] [FIRST] [MEMORY]: a pod on NETWORKS (a list of names, or JSON; '' and 0: without a device).
 pod() {
     kubectl apply -f - << END > /dev/null
 apiVersion: v1
@@ -41,7 +42,7 @@ metadata:
   name: $1
   labels: {app: test}
   annotations: {$([ -z "$2" ] || echo "k8s.v1.cni.cncf.io/networks: '$2'")}
-spec: $(pod_spec "$3" "${4:-}" "${5:-}")
+spec: $(pod_spec "$3" "${4:-}" "${5:-}" "${6:-}")
 END
 }
 # job NAME NETWORKS [SECURITY]: a Job of two pods with a device each, of two nodes on each one.

@@ -26,7 +26,11 @@ TEST_CASE("the fake kernel keeps the contract") {
     const auto host_kernel = world.open(FakeWorld::kHost);
     const auto pod_kernel = world.open(pod);
     check_kernel_contract({*host_kernel, *pod_kernel, "enp1s0f0v0", "mlx5_0",
-                           [&](const std::string& name) { world.add_veth(pod, name); }, "enp1s0f0", 0});
+                           [&](const std::string& name) { world.add_veth(pod, name); },
+                           [&](const std::string& name) {
+                             world.attach_program(FakeWorld::kHost, name, "XDP program (generic)");
+                           },
+                           UpperOffsets{}, "enp1s0f0", 0});
   }
 }
 

@@ -147,6 +147,27 @@ void check_names(ContractBench& bench, const Link& before) {
   }
 }
 
+void check_rename(ContractBench& bench, const Link& before) {
+  const auto name = [](const std::string& text) { return *IfName::parse(text); };
+  change(bench.host, before.index, {.up = false});
+  CHECK(errno_of(bench.host.rename_link(name("nosuchlink"), "other")) == ENODEV);
+  CHECK(errno_of(bench.host.rename_link(before.name, "lo")) == EEXIST);
+  REQUIRE(bench.host.rename_link(before.name, "dev%d"));
+  CHECK_FALSE(has(bench.host, before.name.text()));
+  const auto renamed = bench.host.find_link(before.index);
+  REQUIRE(renamed);
+  REQUIRE(renamed->has_value());
+  CHECK((*renamed)->name.text().starts_with("dev"));
+  REQUIRE(bench.host.rename_link((*renamed)->name, before.name.text()));
+  {
+    INFO("of two with the same name, that in its own namespace: check_names() has made one in the pod");
+    REQUIRE(bench.pod.rename_link(before.name, "renamed"));
+    CHECK(has(bench.pod, "renamed"));
+    CHECK(link_in(bench.host, before.name).index == before.index);
+  }
+  change(bench.host, before.index, {.up = before.up()});
+}
+
 void check_addresses(ContractBench& bench, const Link& before) {
   change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "net1", .up = true});
   const int index = link_in(bench.pod, "net1").index;
@@ -206,6 +227,59 @@ void check_children(ContractBench& bench, const Link& before) {
   nowhere.lower = 999'999;
   CHECK(errno_of(bench.host.add_link(nowhere)) == ENODEV);
   change(bench.host, before.index, {.up = before.up()});
+}
+
+UpperLinks upper_links(ContractBench& bench, int index) {
+  const auto found = bench.host.upper_links(index, *bench.uppers);
+  INFO((found ? std::string() : found.error().text));
+  REQUIRE(found);
+  return *found;
+}
+
+// In another namespace, too, and more than are listed.
+void check_uppers(ContractBench& bench, const Link& before) {
+  CHECK(upper_links(bench, before.index) == UpperLinks{});
+  const auto none = bench.host.upper_links(999'999, *bench.uppers);
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == Errc::not_found);
+  NewLink wanted{.name = *IfName::parse("upper0"),
+                 .kind = "macvlan",
+                 .lower = before.index,
+                 .netns_fd = bench.pod.netns_fd(),
+                 .mode = 4};
+  const auto added = bench.host.add_link(wanted);
+  if (errno_of(added) == EOPNOTSUPP) return;  // as in check_children()
+  REQUIRE(added);
+  std::vector<int> uppers{link_in(bench.pod, "upper0").index};
+  const uint64_t pod = bench.pod.netns_id().inode;
+  CHECK(upper_links(bench, before.index) == UpperLinks{{{uppers[0], pod}}, false});
+  for (size_t i = 1; i <= UpperLinks::kMost; ++i) {
+    wanted.name = *IfName::parse("upper" + std::to_string(i));
+    REQUIRE(bench.host.add_link(wanted));
+    uppers.push_back(link_in(bench.pod, wanted.name).index);
+    CHECK(upper_links(bench, before.index).links.size() == std::min(i + 1, UpperLinks::kMost));
+    CHECK(upper_links(bench, before.index).more == (i == UpperLinks::kMost));
+  }
+  REQUIRE(bench.pod.remove_links(uppers));
+  CHECK(upper_links(bench, before.index) == UpperLinks{});
+}
+
+// A program survives the move, so each return to the host must detach it.
+void check_programs(ContractBench& bench, const Link& before) {
+  using Programs = std::vector<std::string>;
+  const auto detached = [](Kernel& kernel, const std::string& name) {
+    const auto out = kernel.detach_programs(link_in(kernel, name));
+    INFO((out ? std::string() : out.error().text));
+    REQUIRE(out);
+    return *out;
+  };
+  CHECK(detached(bench.host, before.name) == Programs{});
+  bench.attach_xdp(before.name);
+  change(bench.host, before.index, {.netns_fd = bench.pod.netns_fd(), .name = "net1"});
+  CHECK(detached(bench.pod, "net1") == Programs{"XDP program (generic)"});
+  CHECK(detached(bench.pod, "net1") == Programs{});
+  change(bench.pod, link_in(bench.pod, "net1").index,
+         {.netns_fd = bench.host.netns_fd(), .name = before.name, .up = before.up()});
 }
 
 void check_limits(ContractBench& bench, const Link& before) {
@@ -559,7 +633,10 @@ void check_kernel_contract(ContractBench bench) {
   check_move(bench, now());
   check_addresses(bench, now());
   check_children(bench, now());
+  if (bench.uppers) check_uppers(bench, now());
+  check_programs(bench, now());
   check_names(bench, now());
+  check_rename(bench, now());
   check_waiting(bench);
   check_announcement(bench, now());
   check_rules(bench);

@@ -1,8 +1,11 @@
 // The contract on the real kernel: with a veth in fresh namespaces, or with the link and the RDMA device that
 // the environment names (the lab: VFRAIL_CONTRACT_LINK, VFRAIL_CONTRACT_RDMA, VFRAIL_CONTRACT_PF for VF 3 of
 // it).
+#include "common/files.h"
+#include "common/kernel/btf.h"
 #include "common/netlink/netlink_kernel.h"
 #include "tests/support/kernel_contract.h"
+#include "tests/support/places.h"
 
 #include <cstdlib>
 #include <sched.h>
@@ -22,6 +25,19 @@ void shell(const std::string& command) {
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::optional<UpperOffsets> upper_offsets() {
+  auto btf = read_file("/sys/kernel/btf/vmlinux", Btf::kMaxBytes);
+  REQUIRE(btf);
+  if (!*btf) {
+    WARN("this kernel has no /sys/kernel/btf/vmlinux: what stands on a link is not checked");
+    return std::nullopt;
+  }
+  const auto found = find_upper_offsets(std::move(**btf));
+  INFO((found ? std::string() : found.error().text));
+  REQUIRE(found);
+  return *found;
 }
 
 // The kernel's own words and the errno come behind it.
@@ -83,7 +99,11 @@ TEST_CASE("the real kernel keeps the contract") {
                          [&](const std::string& name) {
                            shell("ip -n " + pod + " link add " + name + " type veth peer name other0");
                          },
-                         variable("VFRAIL_CONTRACT_PF"), 3});
+                         // In the lab it is beside this program.
+                         [](const std::string& name) {
+                           shell("PATH=" + program_path() + ":$PATH attach_program generic " + name);
+                         },
+                         upper_offsets(), variable("VFRAIL_CONTRACT_PF"), 3});
   shell("ip netns del " + pod);
 }
 

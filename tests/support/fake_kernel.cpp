@@ -107,6 +107,15 @@ class FakeKernel : public Kernel {
     return world_.leave();
   }
 
+  Result<> rename_link(const IfName& now, std::string_view wanted) override {
+    TRY(world_.enter("rename_link " + now));
+    FakeLink* link = world_.find(self_, now.text());
+    if (link == nullptr) return refuse(ENODEV);
+    if (world_.names_only_down && link->link.up()) return refuse(EBUSY);
+    TRY(rename(*link, std::string(wanted)));
+    world_.write_sysfs();
+    return world_.leave();
+  }
   Result<> add_altname(int index, std::string_view name) override {
     TRY(world_.enter("add_altname " + std::string(name)));
     FakeLink* link = world_.find(self_, index);
@@ -507,6 +516,7 @@ class FakeKernel : public Kernel {
       }
     }
     if (name == link.link.name) return {};
+    if (world_.names_only_down && link.link.up()) return refuse(EBUSY);
     // Its own alternative names count: dev_change_name() asks the same table.
     if (world_.name_in_use(link.netns, name, nullptr)) return refuse(EEXIST);
     link.link.name = *IfName::parse(name);
@@ -942,6 +952,7 @@ Result<> FakeWorld::enter(const std::string& call) {
   // After the kill no call reaches the node any more: destructors may still try.
   if (kill_ > 0 && calls() >= kill_) return refuse(ESRCH);
   log_.push_back(call);
+  if (before_call) before_call(call);
   if (calls() == kill_) throw Killed{};
   if (calls() == fault_.number && fault_.when == When::before) return refuse(fault_.error);
   return {};

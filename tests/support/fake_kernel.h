@@ -165,6 +165,8 @@ class FakeWorld {
   int bpf_error = 0;  // of a search for programs
   int ethtool_error = 0;  // of each read, as ENODEV while a driver resets its device
   std::function<void()> at_ethtool;
+  std::function<void(const std::string& call)> before_call;  // of each, as calls() has it
+  bool names_only_down = false;  // before Linux 6.2 an interface that is up is not renamed
   // So many lists of RDMA devices miss the first one, as while other devices move.
   int rdma_lists_with_a_gap = 0;
   // Runs when a caller waits for something that is not there yet: the time in which a namespace ends.

@@ -5,6 +5,7 @@
 #include "common/kernel/kernel.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace vfrail::test {
@@ -16,6 +17,10 @@ struct ContractBench {
   std::string rdma;  // an RDMA device in the host, or empty
   // Makes another link with that name in the pod.
   std::function<void(const std::string& name)> add_to_pod;
+  // Attaches an XDP program in generic mode to the link of that name in the host.
+  std::function<void(const std::string& name)> attach_xdp;
+  // Where this kernel lists what stands on a link. No value: it does not (no /sys/kernel/btf/vmlinux).
+  std::optional<UpperOffsets> uppers = std::nullopt;
   // A PF in the host and the number of one of its VFs, whose settings the suite changes and sets back; empty:
   // none.
   std::string pf = {};

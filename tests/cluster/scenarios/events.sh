@@ -29,6 +29,13 @@ check 'no device is allocatable' eventually is 0 allocatable
 check 'an Event of the Node says so' eventually has "^Warning 1 .*$RESOURCE" posted ResourceEmpty
 check 'kubectl describe shows it' has 'ResourceEmpty .*vfrail' kubectl describe node "$NODE"
 posted ResourceEmpty | sed 's/^/     /'
+# What whoever has a node's token could do to the Event of another node (SECURITY.md); an administrator can do no more.
+empty=$(kubectl get events.events.k8s.io -n default -o json | jq -r '.items[] | select(.reason == "ResourceEmpty").metadata.name')
+patched() { kubectl patch events.events.k8s.io -n default "$empty" --type merge --patch "$1"; }
+check 'its count can be changed' patched '{"series": {"count": 7, "lastObservedTime": "2026-01-01T00:00:00.000000Z"}}'
+check 'and not its text' refused_with 'note: .*immutable' patched '{"note": "all is well"}'
+check 'nor of which Node it is' refused_with 'regarding: .*immutable' patched '{"regarding": {"kind": "Node", "name": "other"}}'
+check 'nor its reason' refused_with 'reason: .*immutable' patched '{"reason": "AllIsWell"}'
 for nic in pf0 pf1; do on_node "cable $nic in" > /dev/null; done
 check 'every device is allocatable again' eventually is $DEVICES allocatable
 

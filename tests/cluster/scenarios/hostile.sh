@@ -20,3 +20,32 @@ ends_without_pods=yes
 kubectl delete pod hostile --wait=false > /dev/null
 check 'the pod ends' eventually gone hostile
 check 'every device is in the host, as it was before' eventually at_baseline
+
+section 'memory that a pod pins'
+may_lock='{"capabilities": {"add": ["IPC_LOCK"]}}'
+# pinned POD: what the kernel has pinned for a registration of 128 MiB for RDMA, in KiB.
+pinned() {
+    in_pod "$1" bash -c 'ibv_rc_pingpong -d "$(ls /sys/class/infiniband)" -g 0 -s 134217728 > /tmp/pinned 2>&1 & process=$!
+        for ((try = 0; try < 60; try++)); do
+            sleep 1
+            kill -0 $process 2> /dev/null || break
+            sed -n "s/^VmPin:[^0-9]*\([1-9][0-9]*\) kB/\1/p" /proc/$process/status | grep . || continue
+            kill $process
+            exit 0
+        done
+        cat /tmp/pinned >&2
+        exit 1'
+}
+pod unprivileged hostdev 1
+pod locking hostdev 1 "$may_lock"
+pod limited hostdev 1 "$may_lock" '' 64Mi
+for name in unprivileged locking limited; do check "the pod runs: $name" eventually running $name; done
+check 'without IPC_LOCK the memory is refused' refused_with 'register MR' pinned unprivileged
+check 'with it and without a limit the pod pins all of it' is 131072 pinned locking
+check 'with a limit of 64 MiB it does not' refused pinned limited
+check 'but is ended' eventually has OOMKilled kubectl get pod limited -o json
+check 'and runs again, with its device' eventually restarted limited 1
+check 'each container sees its own RDMA nodes and no others' each_sees_its_own
+kubectl delete pod unprivileged locking limited --wait=false > /dev/null
+for name in unprivileged locking limited; do check "the pod ends: $name" eventually gone $name; done
+check 'every device is in the host, as it was before' eventually at_baseline

@@ -85,6 +85,110 @@ TEST_CASE("an interface whose name was in use gets it back when it is free") {
   CHECK_FALSE(node.is_noted());
 }
 
+namespace {
+
+// Both VFs are attached, and the second one's interface is in the host under the first one's name: a rebind
+// has made it anew, and the kernel chose the lowest free name.
+struct NewInterface : Names {
+  NewInterface() {
+    REQUIRE(add(kConf));
+    container = "c2";
+    args = "IgnoreUnknown=1";
+    REQUIRE(add(second(), other));
+    container = "c1";
+    world.move(other_netns, "net1", FakeWorld::kHost);
+    world.link("net1").name = *IfName::parse("vf0");
+  }
+  static std::string second() {
+    std::string out = kConf;
+    return out.replace(out.find(kVf), std::string(kVf).size(), kSecondVf);
+  }
+  void del_second() {
+    container = "c2";
+    REQUIRE(del(second(), other));
+    CHECK(has("netns 1 link vf1 "));
+  }
+  // Once, when DEL is about to make that call.
+  void when(const std::string& call, std::function<void()> what) {
+    world.before_call = [this, call, what = std::move(what)](const std::string& now) {
+      if (now != call) return;
+      world.before_call = nullptr;
+      what();
+    };
+  }
+  // DEL of the first one, while the other's interface gets the name whenever it was renamed, `most` times;
+  // how often it did.
+  int retake_name(int most) {
+    int times = 0;
+    world.before_call = [&](const std::string& call) {
+      for (const std::string name : {"dev0", "dev1"}) {
+        if (call != "change_link" || times == most || !has("netns 1 link " + name + " 52:54:00:00:00:03"))
+          continue;
+        world.link(name).name = *IfName::parse("vf0");
+        ++times;
+      }
+    };
+    REQUIRE(del(kConf));
+    world.before_call = nullptr;
+    return times;
+  }
+  static constexpr const char* other = "/run/netns/b";
+  int other_netns = world.add_netns(other);
+};
+
+}  // namespace
+
+TEST_CASE("an interface gets its name although another device's has it for now, and changes meanwhile") {
+  NewInterface node;
+  SECTION("it is renamed") {
+    REQUIRE(node.del(kConf));
+    CHECK(node.has("netns 1 link dev0 52:54:00:00:00:03"));
+    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    node.del_second();
+    CHECK(node.world.snapshot() == node.before);
+  }
+  SECTION("it ends before that, as its own DEL rebinds the driver") {
+    node.when("rename_link vf0", [&] { REQUIRE(node.world.rebind(kSecondVf)); });
+    REQUIRE(node.del(kConf));
+    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    node.del_second();
+  }
+  SECTION("its own DEL renames it before that, and the name stays") {
+    node.when("rename_link vf0", [&] { node.world.link("vf0").name = *IfName::parse("vf1"); });
+    REQUIRE(node.del(kConf));
+    CHECK(node.has("netns 1 link vf1 52:54:00:00:00:03"));
+    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    node.del_second();
+    CHECK(node.world.snapshot() == node.before);
+  }
+  SECTION("it gets the name once more") {
+    const int most = GENERATE(1, 5);
+    const int times = node.retake_name(most);
+    CHECK(times == most);
+    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    node.del_second();
+    CHECK(node.world.snapshot() == node.before);
+  }
+  SECTION("it gets the name each time: the interface gets its own later") {
+    node.retake_name(1000);
+    CHECK_FALSE(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    CHECK(node.is_noted());
+    node.del_second();
+    CHECK_THAT(node.sweep(), Catch::Contains("is vf0 again"));
+    CHECK(node.world.snapshot() == node.before);
+  }
+  SECTION("it is up, and the kernel renames none that is: the interface gets its own later") {
+    node.world.names_only_down = true;
+    node.world.link("vf0").flags |= 1U;  // IFF_UP
+    REQUIRE(node.del(kConf));
+    CHECK(node.has("netns 1 link dev0 52:54:00:00:00:02"));
+    CHECK(node.is_noted());
+    node.del_second();
+    CHECK_THAT(node.sweep(), Catch::Contains("is vf0 again"));
+    CHECK(node.world.snapshot() == node.before);
+  }
+}
+
 TEST_CASE("an RDMA device whose name was in use gets it back when it is free") {
   Names node;
   node.world.rdma_names_by_netns = true;
