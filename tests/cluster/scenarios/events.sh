@@ -33,8 +33,8 @@ posted ResourceEmpty | sed 's/^/     /'
 empty=$(kubectl get events.events.k8s.io -n default -o json | jq -r '.items[] | select(.reason == "ResourceEmpty").metadata.name')
 patched() { kubectl patch events.events.k8s.io -n default "$empty" --type merge --patch "$1"; }
 check 'its count can be changed' patched '{"series": {"count": 7, "lastObservedTime": "2026-01-01T00:00:00.000000Z"}}'
-check 'and not its text' refused_with 'note: .*immutable' patched '{"note": "all is well"}'
-check 'nor of which Node it is' refused_with 'regarding: .*immutable' patched '{"regarding": {"kind": "Node", "name": "other"}}'
+check 'and not its text' refused_with 'message: .*immutable' patched '{"note": "all is well"}'
+check 'nor of which Node it is' refused_with 'involvedObject: .*immutable' patched '{"regarding": {"kind": "Node", "name": "other"}}'
 check 'nor its reason' refused_with 'reason: .*immutable' patched '{"reason": "AllIsWell"}'
 for nic in pf0 pf1; do on_node "cable $nic in" > /dev/null; done
 check 'every device is allocatable again' eventually is $DEVICES allocatable
