@@ -390,8 +390,8 @@ renames 2> /dev/null || down=2
 ip link del again 2> /dev/null || ip link del renamed
 declare -A messages=([exclusive ADD]=13 [exclusive DEL]=$((15 + down)) [shared ADD]=11 [shared DEL]=$((12 + down)))
 declare -A set_links=([ADD]=1 [DEL]=$((2 + down))) link_dumps=([ADD]=0 [DEL]=0)
-declare -A most_calls=([exclusive ADD]=$((300 + 5 * down)) [exclusive DEL]=$((410 + 5 * down)) [shared ADD]=$((270 + 5 * down))
-    [shared DEL]=$((360 + 5 * down)))
+declare -A most_calls=([exclusive ADD]=$((300 + 5 * down)) [exclusive DEL]=$((295 + 5 * down)) [shared ADD]=$((270 + 5 * down))
+    [shared DEL]=$((245 + 5 * down)))
 dumps() { grep -cE '^(0x12|RTM_GETLINK).*(0x300|DUMP)' /tmp/kinds || true; }
 # strace cannot tell the protocol of a socket of another namespace, so it prints the type as a number and attributes as
 # bytes: 0x12 RTM_GETLINK, 0x13 RTM_SETLINK, 0x14NN RDMA_NLDEV command NN; 0x300 NLM_F_DUMP; IFLA_EXT_MASK is 0x1d, its
