@@ -107,10 +107,13 @@ Result<> rename_in_host(const Record& record, const Link& now, LinkChange change
 }
 
 // The link is in the host already: returned by the kernel, or never moved.
-Result<> restore_in_host(const Record& record, const Link& now, World& world) {
+Result<> restore_in_host(const Record& record, Link now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
+    // The pod can have given it that as an alternative name, which is in the way as any other's.
+    if (std::erase(now.altnames, before.name.text()) > 0)
+      TRY(world.host.remove_altname(now.index, before.name), now.name);
     const auto holder = TRY(world.host.find_link(before.name));
     const std::string name = TRY(name_in_host(record, holder, now.index, world));
     if (name == before.name) change.name = name;

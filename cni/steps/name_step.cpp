@@ -75,26 +75,34 @@ Result<bool> restore_rdma_name(const std::string& device_key, const DisplacedNam
   return false;
 }
 
-// Another attached device that has this name for now: it returned from an ended namespace, in which its pod
-// gave it the name, or the kernel chose it for an interface that a rebind or an RDMA move has created anew.
-// It is renamed; its own DEL finds it by its properties. By its name, because that DEL may be at work: it can
-// have removed the interface meanwhile, or given it its own name, which then stays.
-Result<bool> rename_name_holder(const Link& holder, const IfName& name, World& world) {
-  if (holder.parent_device.empty() || holder.name != name) return false;
+// Whether the name is free by now of another attached device that has it for now: it returned from an ended
+// namespace, in which its pod gave it the name, also as an alternative one, or the kernel chose it for an
+// interface that a rebind or an RDMA move has created anew. That loses the name; its own DEL finds it by its
+// properties. By the name, because that DEL may be at work: it can have removed the interface meanwhile, or
+// given it its own name, which then stays.
+Result<bool> free_name(const Link& holder, const IfName& name, World& world) {
+  if (holder.parent_device.empty()) return false;
   const auto owner = TRY(world.store.owner(holder.parent_device));
   if (!owner) return false;
   const auto record = world.store.load(*owner);
   // A damaged one is for its own verbs and a sweep; without any other, its device cannot be renamed.
   if (!record && record.error().code != Errc::protocol) return record.error();
-  if (!record || !*record || !(*record)->link || (*record)->link->name == name) return false;
-  const auto renamed = world.host.rename_link(name, kFallbackName);
-  if (renamed)
-    world.log.info("another attached device had the name of this one for now, its interface was renamed",
+  if (!record || !*record || !(*record)->link) return false;
+  const LinkBefore& its = *(*record)->link;
+  if (its.name == name ||
+      std::find(its.altnames.begin(), its.altnames.end(), name.text()) != its.altnames.end())
+    return false;
+  const auto freed = holder.name == name ? world.host.rename_link(name, kFallbackName)
+                                         : world.host.remove_altname(holder.index, name);
+  if (freed) {
+    world.log.info("another attached device had the name of this one for now, and lost it",
                    {{"name", name}, {"other", holder.parent_device}});
-  else if (renamed.error().sys != ENODEV)
-    world.log.info("another attached device keeps the name of this one",
-                   {{"other", holder.parent_device}, {"reason", renamed.error().text}});
-  return renamed || renamed.error().sys == ENODEV;
+    return true;
+  }
+  if (freed.error().sys == ENODEV || freed.error().sys == ENOENT) return true;
+  world.log.info("another attached device keeps the name of this one",
+                 {{"other", holder.parent_device}, {"reason", freed.error().text}});
+  return false;
 }
 
 }  // namespace
@@ -103,7 +111,7 @@ Result<std::string> name_in_host(const Record& record, const std::optional<Link>
                                  const std::optional<int>& own_index, World& world) {
   const LinkBefore& before = *record.link;
   if (!holder || holder->index == own_index) return before.name.text();
-  if (TRY(rename_name_holder(*holder, before.name, world))) return before.name.text();
+  if (TRY(free_name(*holder, before.name, world))) return before.name.text();
   world.log.warning("the interface was restored under another name, because its own is in use",
                     {{"device", record.device_key},
                      {"name", before.name},

@@ -45,6 +45,7 @@ void check_lookup(ContractBench& bench, const Link& before) {
   CHECK(errno_of(bench.host.add_altname(before.index, "lo")) == EEXIST);
   REQUIRE(bench.host.remove_altname(before.index, "contract-alt"));
   CHECK(errno_of(bench.host.remove_altname(before.index, "contract-alt")) == ENOENT);
+  CHECK(errno_of(bench.host.remove_altname(before.index, before.name)) == EINVAL);
   CHECK(errno_of(bench.host.change_link(999'999, {.up = true})) == ENODEV);
 }
 

@@ -128,6 +128,7 @@ class FakeKernel : public Kernel {
     TRY(world_.enter("remove_altname " + std::string(name)));
     FakeLink* link = world_.find(self_, index);
     if (link == nullptr) return refuse(ENODEV);
+    if (link->link.name == name) return refuse(EINVAL);
     if (std::erase(link->link.altnames, std::string(name)) == 0) return refuse(ENOENT);
     return world_.leave();
   }

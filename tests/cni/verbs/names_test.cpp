@@ -147,6 +147,20 @@ TEST_CASE("an interface gets its name although another device's has it for now, 
     node.del_second();
     CHECK(node.world.snapshot() == node.before);
   }
+  SECTION("it has the name as an alternative one, which its pod gave it") {
+    Link& link = node.world.link("vf0");
+    link.name = *IfName::parse("evil");
+    link.altnames = {"vf0"};
+    SECTION("until then") {}
+    SECTION("and its own DEL takes it before that") {
+      node.when("remove_altname vf0", [&] { node.world.link("evil").altnames.clear(); });
+    }
+    REQUIRE(node.del(kConf));
+    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    CHECK(node.has("netns 1 link evil 52:54:00:00:00:03"));
+    node.del_second();
+    CHECK(node.world.snapshot() == node.before);
+  }
   SECTION("it ends before that, as its own DEL rebinds the driver") {
     node.when("rename_link vf0", [&] { REQUIRE(node.world.rebind(kSecondVf)); });
     REQUIRE(node.del(kConf));
@@ -177,6 +191,20 @@ TEST_CASE("an interface gets its name although another device's has it for now, 
     CHECK_THAT(node.sweep(), Catch::Contains("is vf0 again"));
     CHECK(node.world.snapshot() == node.before);
   }
+  SECTION("it had the name as an alternative one before its pod: the interface gets its own later") {
+    Link& link = node.world.link("vf0");
+    link.name = *IfName::parse("evil");
+    link.altnames = {"vf0"};
+    node.process([&](World& outside) {
+      auto record = **outside.store.load({"c2", "net1"});
+      record.link->altnames = {"vf0"};
+      REQUIRE(outside.store.save(record));
+      return 0;
+    });
+    REQUIRE(node.del(kConf));
+    CHECK(node.has("netns 1 link dev0 52:54:00:00:00:02"));
+    CHECK(node.is_noted());
+  }
   SECTION("it is up, and the kernel renames none that is: the interface gets its own later") {
     node.world.names_only_down = true;
     node.world.link("vf0").flags |= 1U;  // IFF_UP
@@ -187,6 +215,24 @@ TEST_CASE("an interface gets its name although another device's has it for now, 
     CHECK_THAT(node.sweep(), Catch::Contains("is vf0 again"));
     CHECK(node.world.snapshot() == node.before);
   }
+}
+
+TEST_CASE(
+    "a pod that gave the interface its own name in the host as an alternative one does not keep it from it") {
+  Names node;
+  const bool ended = GENERATE(false, true);
+  CAPTURE(ended);
+  REQUIRE(node.add(kConf));
+  Link& link = node.world.fake_link(2, "net1").link;
+  link.altnames.emplace_back("vf0");
+  if (ended) {
+    node.world.rename_path(kPod, "/run/netns/gone");
+    node.world.end_netns("/run/netns/gone");
+    node.world.add_veth(node.world.add_netns(kPod), "eth0");
+  }
+  REQUIRE(node.del(kConf, ended ? "" : kPod));
+  CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+  CHECK_FALSE(node.has("altname"));
 }
 
 TEST_CASE("an RDMA device whose name was in use gets it back when it is free") {
