@@ -36,12 +36,16 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
   return change;
 }
 
+// Linux 5.10 still shows those of a namespace that has ended, and has none of them any more (ENOENT).
+Result<> drop_altname(const std::string& name, const Link& link, Kernel& where) {
+  auto removed = where.remove_altname(link.index, name);
+  if (removed || removed.error().sys == ENOENT) return {};
+  return std::move(removed.error()).in(link.name);
+}
+
 // The pod can have added alternative names that other devices of the node use.
 Result<> drop_foreign_altnames(const LinkBefore& before, const Link& now, Kernel& where) {
-  for (const std::string& name : foreign_altnames(before, now)) {
-    auto removed = where.remove_altname(now.index, name);
-    if (!removed && removed.error().sys != ENOENT) return std::move(removed.error()).in(now.name);
-  }
+  for (const std::string& name : foreign_altnames(before, now)) TRY(drop_altname(name, now, where));
   return {};
 }
 
@@ -112,8 +116,7 @@ Result<> restore_in_host(const Record& record, Link now, World& world) {
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
     // The pod can have given it that as an alternative name, which is in the way as any other's.
-    if (std::erase(now.altnames, before.name.text()) > 0)
-      TRY(world.host.remove_altname(now.index, before.name), now.name);
+    if (std::erase(now.altnames, before.name.text()) > 0) TRY(drop_altname(before.name, now, world.host));
     const auto holder = TRY(world.host.find_link(before.name));
     const std::string name = TRY(name_in_host(record, holder, now.index, world));
     if (name == before.name) change.name = name;
