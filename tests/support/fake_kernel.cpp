@@ -953,7 +953,7 @@ Result<> FakeWorld::enter(const std::string& call) {
   // After the kill no call reaches the node any more: destructors may still try.
   if (kill_ > 0 && calls() >= kill_) return refuse(ESRCH);
   log_.push_back(call);
-  if (before_call) before_call(call);
+  if (const auto what = before_call) what(call);  // a copy: it may end itself
   if (calls() == kill_) throw Killed{};
   if (calls() == fault_.number && fault_.when == When::before) return refuse(fault_.error);
   return {};
