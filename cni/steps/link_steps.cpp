@@ -36,7 +36,8 @@ LinkChange difference(const LinkBefore& before, const Link& now) {
   return change;
 }
 
-// Linux 5.10 still shows those of a namespace that has ended, and has none of them any more (ENOENT).
+// Linux 5.10 still lists alternative names after the end of the namespace in which they were set, and refuses
+// to remove them (ENOENT); they are not in the way of others.
 Result<> drop_altname(const std::string& name, const Link& link, Kernel& where) {
   auto removed = where.remove_altname(link.index, name);
   if (removed || removed.error().sys == ENOENT) return {};
@@ -94,19 +95,15 @@ void apply_each(const LinkChange& change, const Link& now, World& world) {
   }
 }
 
-// Under its own name if it can have that. What is created at this moment, as by another DEL's rebind, gets
-// the lowest free name of its kind, which can be this one once more.
+// Restores the name last. Another DEL's rebind can create an interface at the same time, for which the kernel
+// chooses the lowest free name, which can be this one again (EEXIST).
 Result<> rename_in_host(const Record& record, const Link& now, LinkChange change, World& world) {
   constexpr int kMostTries = 10;
-  const IfName& own = record.link->name;
   for (int tries = 1;; ++tries) {
     auto renamed = world.host.change_link(now.index, change);
     if (renamed || renamed.error().sys != EEXIST) return renamed;
-    const auto holder = TRY(world.host.find_link(own));
-    if (tries < kMostTries && TRY(name_in_host(record, holder, now.index, world)) == own) continue;
-    note_displaced_link(record, {own, now.name, now.index}, world);
-    change.name.reset();
-    return change.up ? world.host.change_link(now.index, change) : Result<>();
+    change.name = TRY(own_name(record, now, tries == kMostTries, world));
+    if (!change.name) return change.up ? world.host.change_link(now.index, change) : Result<>();
   }
 }
 
@@ -115,12 +112,9 @@ Result<> restore_in_host(const Record& record, Link now, World& world) {
   const LinkBefore& before = *record.link;
   LinkChange change = difference(before, now);
   if (now.name != before.name) {
-    // The pod can have given it that as an alternative name, which is in the way as any other's.
+    // The pod can have added it as an alternative name, which the kernel then refuses as a name.
     if (std::erase(now.altnames, before.name.text()) > 0) TRY(drop_altname(before.name, now, world.host));
-    const auto holder = TRY(world.host.find_link(before.name));
-    const std::string name = TRY(name_in_host(record, holder, now.index, world));
-    if (name == before.name) change.name = name;
-    if (name != before.name) note_displaced_link(record, {before.name, now.name, now.index}, world);
+    change.name = TRY(own_name(record, now, false, world));
   }
   if (now.up() != before.up) change.up = before.up;
   // Kernels before 6.2 do not rename an interface that is up, and they apply flags last.
@@ -192,7 +186,7 @@ Result<> return_to_host(const Record& record, const Link& link, Kernel& pod, Wor
     TRY(drop_taken_altnames(*still_there, pod, world));
     LinkChange bare{.netns_fd = change.netns_fd, .name = change.name};
     auto moved = pod.change_link(still_there->index, bare);
-    if (!moved && moved.error().sys == EEXIST) {  // another has got the name meanwhile
+    if (!moved && moved.error().sys == EEXIST) {  // another interface got the name since
       bare.name = kFallbackName;
       moved = pod.change_link(still_there->index, bare);
     }

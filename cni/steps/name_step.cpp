@@ -75,11 +75,11 @@ Result<bool> restore_rdma_name(const std::string& device_key, const DisplacedNam
   return false;
 }
 
-// Whether the name is free by now of another attached device that has it for now: it returned from an ended
-// namespace, in which its pod gave it the name, also as an alternative one, or the kernel chose it for an
-// interface that a rebind or an RDMA move has created anew. That loses the name; its own DEL finds it by its
-// properties. By the name, because that DEL may be at work: it can have removed the interface meanwhile, or
-// given it its own name, which then stays.
+// Frees `name` if `holder` is the interface of another attached device and did not have that name before its
+// attachment: its pod set it, as the name or an alternative name, and the namespace has ended; or the kernel
+// chose it for an interface that a rebind or an RDMA move created. The other device's DEL finds its interface
+// by its properties. The request names the interface, because that DEL can run at the same time: an interface
+// that it has removed or renamed since must not be renamed by its index. Returns whether the name is free.
 Result<bool> free_name(const Link& holder, const IfName& name, World& world) {
   if (holder.parent_device.empty()) return false;
   const auto owner = TRY(world.store.owner(holder.parent_device));
@@ -95,14 +95,22 @@ Result<bool> free_name(const Link& holder, const IfName& name, World& world) {
   const auto freed = holder.name == name ? world.host.rename_link(name, kFallbackName)
                                          : world.host.remove_altname(holder.index, name);
   if (freed) {
-    world.log.info("another attached device had the name of this one for now, and lost it",
+    world.log.info("the interface's name was freed, which another attached device had",
                    {{"name", name}, {"other", holder.parent_device}});
     return true;
   }
   if (freed.error().sys == ENODEV || freed.error().sys == ENOENT) return true;
-  world.log.info("another attached device keeps the name of this one",
-                 {{"other", holder.parent_device}, {"reason", freed.error().text}});
+  world.log.info("the interface's name cannot be freed, which another attached device has",
+                 {{"name", name}, {"other", holder.parent_device}, {"reason", freed.error().text}});
   return false;
+}
+
+void warn_name_taken(const Record& record, const std::string& holder, const World& world) {
+  world.log.warning("the interface was restored under another name, because its own is in use",
+                    {{"device", record.device_key},
+                     {"name", record.link->name},
+                     {"taken_by", holder},
+                     {"id", id_text(ErrorId::host_name_taken)}});
 }
 
 }  // namespace
@@ -112,12 +120,21 @@ Result<std::string> name_in_host(const Record& record, const std::optional<Link>
   const LinkBefore& before = *record.link;
   if (!holder || holder->index == own_index) return before.name.text();
   if (TRY(free_name(*holder, before.name, world))) return before.name.text();
-  world.log.warning("the interface was restored under another name, because its own is in use",
-                    {{"device", record.device_key},
-                     {"name", before.name},
-                     {"taken_by", holder->name},
-                     {"id", id_text(ErrorId::host_name_taken)}});
+  warn_name_taken(record, holder->name, world);
   return std::string(kFallbackName);
+}
+
+Result<std::optional<std::string>> own_name(const Record& record, const Link& now, bool last_try,
+                                            World& world) {
+  const IfName& own = record.link->name;
+  const auto holder = TRY(world.host.find_link(own));
+  if (last_try) {
+    warn_name_taken(record, holder ? holder->name.text() : "", world);
+  } else if (TRY(name_in_host(record, holder, now.index, world)) == own) {
+    return std::optional(own.text());
+  }
+  note_displaced_link(record, {own, now.name, now.index}, world);
+  return std::optional<std::string>();
 }
 
 void note_displaced_link(const Record& record, DisplacedName name, World& world) {

@@ -24,6 +24,11 @@ inline constexpr const char* kFallbackName = "dev%d";
 Result<std::string> name_in_host(const Record& record, const std::optional<Link>& holder,
                                  const std::optional<int>& own_index, World& world);
 
+// For the record's interface `now`, which is in the host: its own name, if it can have that. No value: it
+// keeps the name that it has, with a warning, and this is noted; also on the last try, whoever has the name.
+Result<std::optional<std::string>> own_name(const Record& record, const Link& now, bool last_try,
+                                            World& world);
+
 // Notes that the interface is in the host again without its own name. Under the device's lock. A failure is
 // logged: it keeps no pod from ending.
 void note_displaced_link(const Record& record, DisplacedName name, World& world);

@@ -262,9 +262,9 @@ class Kernel {
   // Every link: a dump under RTNL, without VF data. For the daemon and for rare searches, not for each ADD.
   virtual Result<std::vector<Link>> links() = 0;
   virtual Result<> change_link(int index, const LinkChange& change) = 0;
-  // By its present name, in one step: whichever link has it at that moment. `wanted` can have "%d", for the
-  // lowest free number. ENODEV if none has it, EEXIST if `wanted` is in use, EBUSY before Linux 6.2 if the
-  // link is up (dev_change_name() in net/core/dev.c).
+  // By its present name or an alternative one, in one step: whichever link has it at that moment. `wanted`
+  // can have "%d", for the lowest free number. ENODEV if none has it, EEXIST if `wanted` is in use, EBUSY
+  // before Linux 6.2 if the link is up (dev_change_name() in net/core/dev.c).
   virtual Result<> rename_link(const IfName& now, std::string_view wanted) = 0;
   virtual Result<> add_altname(int index, std::string_view name) = 0;
   virtual Result<> remove_altname(int index, std::string_view name) = 0;

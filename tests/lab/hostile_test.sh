@@ -94,7 +94,7 @@ check 'its RDMA device has its own name then' has "link $rdma/1.*netdev $name" r
 ip netns del far
 check 'the node is as before' unchanged
 
-# The end of the namespace brings the interface to the host under the name that the pod gave it, and with both in the way.
+# The end of the namespace returns the interface to the host under the name that the pod gave it, with both alternative names.
 names_of_the_host() {
     ip netns add a; ip netns add far
     far_name=$(netdev $far)
@@ -104,14 +104,14 @@ names_of_the_host() {
     in_pod a ip link set net1 down; in_pod a ip link set net1 name evil1
     ip netns del a
     check 'the interface is in the host, under the name of the pod' eventually has ': evil1: ' ip -o link show
-    for one in "$name" "$far_name"; do check "it has the other name, $one" has "altname $one" ip link show evil1; done
+    for one in "$name" "$far_name"; do check "it has the alternative name $one" has "altname $one" ip link show evil1; done
     check 'DEL of the other device' cni DEL far $far
     check 'it has its own name' is "$far_name" netdev $far
     check 'DEL' cni DEL a $vf
     ip netns del far
     check 'the node is as before' unchanged
 }
-section "names in the host, its own and another device's, as alternative ones"
+section 'a pod adds the names of two devices of the host as alternative names'
 case $(uname -r) in
     5.*) echo 'left out: names in a namespace that ends, after which this kernel damages its memory' ;;
     *) names_of_the_host ;;

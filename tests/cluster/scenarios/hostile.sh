@@ -42,9 +42,9 @@ pod limited hostdev 1 "$may_lock" '' 64Mi
 for name in unprivileged locking limited; do check "the pod runs: $name" eventually running $name; done
 check 'without IPC_LOCK the memory is refused' refused_with 'register MR' pinned unprivileged
 check 'with it and without a limit the pod pins all of it' is 131072 pinned locking
-check 'with a limit of 64 MiB it does not' refused pinned limited
-check 'but is ended' eventually has OOMKilled kubectl get pod limited -o json
-check 'and runs again, with its device' eventually restarted limited 1
+check 'with a limit of 64 MiB the pod cannot' refused pinned limited
+check 'but is killed for it' eventually has OOMKilled kubectl get pod limited -o json
+check 'and runs again' eventually restarted limited 1
 check 'each container sees its own RDMA nodes and no others' each_sees_its_own
 kubectl delete pod unprivileged locking limited --wait=false > /dev/null
 for name in unprivileged locking limited; do check "the pod ends: $name" eventually gone $name; done

@@ -103,10 +103,24 @@ struct NewInterface : Names {
     std::string out = kConf;
     return out.replace(out.find(kVf), std::string(kVf).size(), kSecondVf);
   }
+  bool first_has_its_name() const { return has("netns 1 link vf0 52:54:00:00:00:02"); }
+  void del_first() {
+    REQUIRE(del(kConf));
+    CHECK_FALSE(world.before_call);  // what should happen meanwhile has
+  }
+  // After which nothing differs from the time before the two attachments.
   void del_second() {
     container = "c2";
     REQUIRE(del(second(), other));
     CHECK(has("netns 1 link vf1 "));
+    if (is_noted()) CHECK_THAT(sweep(), Catch::Contains("is vf0 again"));
+    CHECK(world.snapshot() == before);
+  }
+  // The pod of the second one has renamed its interface, and added the first one's name.
+  void add_alternative_name() {
+    Link& link = world.link("vf0");
+    link.name = *IfName::parse("evil");
+    link.altnames = {"vf0"};
   }
   // Once, when DEL is about to make that call.
   void when(const std::string& call, std::function<void()> what) {
@@ -116,9 +130,9 @@ struct NewInterface : Names {
       what();
     };
   }
-  // DEL of the first one, while the other's interface gets the name whenever it was renamed, `most` times;
-  // how often it did.
-  int retake_name(int most) {
+  // DEL of the first one, while the second one's interface gets the name again each time that it was renamed,
+  // `most` times at most. Returns how often.
+  int del_while_name_is_retaken(int most) {
     int times = 0;
     world.before_call = [&](const std::string& call) {
       for (const std::string name : {"dev0", "dev1"}) {
@@ -138,105 +152,98 @@ struct NewInterface : Names {
 
 }  // namespace
 
-TEST_CASE("an interface gets its name although another device's has it for now, and changes meanwhile") {
+TEST_CASE("DEL restores the name of an interface when another attached device has it") {
   NewInterface node;
-  SECTION("it is renamed") {
-    REQUIRE(node.del(kConf));
+  SECTION("as its name") {
+    node.del_first();
+    CHECK(node.first_has_its_name());
     CHECK(node.has("netns 1 link dev0 52:54:00:00:00:03"));
-    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
     node.del_second();
-    CHECK(node.world.snapshot() == node.before);
   }
-  SECTION("it has the name as an alternative one, which its pod gave it") {
-    Link& link = node.world.link("vf0");
-    link.name = *IfName::parse("evil");
-    link.altnames = {"vf0"};
-    SECTION("until then") {}
-    SECTION("and its own DEL takes it before that") {
+  SECTION("as an alternative name that its pod added") {
+    node.add_alternative_name();
+    SECTION("and still has it") {}
+    SECTION("and loses it to its own DEL at the same time") {
       node.when("remove_altname vf0", [&] { node.world.link("evil").altnames.clear(); });
     }
-    REQUIRE(node.del(kConf));
-    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    node.del_first();
+    CHECK(node.first_has_its_name());
     CHECK(node.has("netns 1 link evil 52:54:00:00:00:03"));
     node.del_second();
-    CHECK(node.world.snapshot() == node.before);
   }
-  SECTION("it ends before that, as its own DEL rebinds the driver") {
+  SECTION("and its own DEL rebinds the driver at the same time") {
     node.when("rename_link vf0", [&] { REQUIRE(node.world.rebind(kSecondVf)); });
-    REQUIRE(node.del(kConf));
-    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    node.del_first();
+    CHECK(node.first_has_its_name());
     node.del_second();
   }
-  SECTION("its own DEL renames it before that, and the name stays") {
+  SECTION("and its own DEL renames it at the same time: it keeps the name that it got") {
     node.when("rename_link vf0", [&] { node.world.link("vf0").name = *IfName::parse("vf1"); });
-    REQUIRE(node.del(kConf));
+    node.del_first();
+    CHECK(node.first_has_its_name());
     CHECK(node.has("netns 1 link vf1 52:54:00:00:00:03"));
-    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
     node.del_second();
-    CHECK(node.world.snapshot() == node.before);
   }
-  SECTION("it gets the name once more") {
+  SECTION("and gets it again") {
     const int most = GENERATE(1, 5);
-    const int times = node.retake_name(most);
-    CHECK(times == most);
-    CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
+    CHECK(node.del_while_name_is_retaken(most) == most);
+    CHECK(node.first_has_its_name());
     node.del_second();
-    CHECK(node.world.snapshot() == node.before);
-  }
-  SECTION("it gets the name each time: the interface gets its own later") {
-    node.retake_name(1000);
-    CHECK_FALSE(node.has("netns 1 link vf0 52:54:00:00:00:02"));
-    CHECK(node.is_noted());
-    node.del_second();
-    CHECK_THAT(node.sweep(), Catch::Contains("is vf0 again"));
-    CHECK(node.world.snapshot() == node.before);
-  }
-  SECTION("it had the name as an alternative one before its pod: the interface gets its own later") {
-    Link& link = node.world.link("vf0");
-    link.name = *IfName::parse("evil");
-    link.altnames = {"vf0"};
-    node.process([&](World& outside) {
-      auto record = **outside.store.load({"c2", "net1"});
-      record.link->altnames = {"vf0"};
-      REQUIRE(outside.store.save(record));
-      return 0;
-    });
-    REQUIRE(node.del(kConf));
-    CHECK(node.has("netns 1 link dev0 52:54:00:00:00:02"));
-    CHECK(node.is_noted());
-  }
-  SECTION("it is up, and the kernel renames none that is: the interface gets its own later") {
-    node.world.names_only_down = true;
-    node.world.link("vf0").flags |= 1U;  // IFF_UP
-    REQUIRE(node.del(kConf));
-    CHECK(node.has("netns 1 link dev0 52:54:00:00:00:02"));
-    CHECK(node.is_noted());
-    node.del_second();
-    CHECK_THAT(node.sweep(), Catch::Contains("is vf0 again"));
-    CHECK(node.world.snapshot() == node.before);
   }
 }
 
-TEST_CASE(
-    "a pod that gave the interface its own name in the host as an alternative one does not keep it from it") {
+TEST_CASE("an interface whose name another attached device keeps gets it back by a sweep") {
+  NewInterface node;
+  REQUIRE(node.log.open_file(node.dir.path("log")));
+  node.log.set_level(LogLevel::warning);
+  SECTION("which gets it again each time") { node.del_while_name_is_retaken(1000); }
+  SECTION("which is up, before Linux 6.2") {
+    node.world.names_only_down = true;
+    node.world.link("vf0").flags |= 1U;  // IFF_UP
+    node.del_first();
+  }
+  CHECK_FALSE(node.first_has_its_name());
+  CHECK(node.is_noted());
+  CHECK_THAT(node.text("log"), Catch::Contains("VF-HOST-NAME-TAKEN"));
+  node.del_second();
+}
+
+TEST_CASE("DEL removes no alternative name that another attached device had before its attachment") {
+  NewInterface node;
+  node.add_alternative_name();
+  node.process([&](World& outside) {
+    auto record = **outside.store.load({"c2", "net1"});
+    record.link->altnames = {"vf0"};
+    REQUIRE(outside.store.save(record));
+    return 0;
+  });
+  node.del_first();
+  CHECK(node.has("netns 1 link dev0 52:54:00:00:00:02"));
+  CHECK(node.has("altname vf0"));
+  CHECK(node.is_noted());
+}
+
+TEST_CASE("DEL restores the name of an interface when its pod has added it as an alternative name") {
   Names node;
-  const bool ended = GENERATE(false, true);
-  CAPTURE(ended);
   REQUIRE(node.add(kConf));
   Link& link = node.world.fake_link(2, "net1").link;
   link.altnames.emplace_back("vf0");
-  if (ended) {
-    node.world.rename_path(kPod, "/run/netns/gone");
-    node.world.end_netns("/run/netns/gone");
-    node.world.add_veth(node.world.add_netns(kPod), "eth0");
+  SECTION("in a namespace that is there") { REQUIRE(node.del(kConf)); }
+  SECTION("in a namespace that has ended") {
+    node.world.end_netns(kPod);
+    REQUIRE(node.del(kConf, ""));
   }
-  SECTION("which the kernel has") {}
-  SECTION("which the kernel still shows, and has no more, as Linux 5.10 at the end of a namespace") {
+  SECTION("in a namespace that has ended, of which Linux 5.10 still lists it and refuses to remove it") {
+    node.world.end_netns(kPod);
+    bool refused = false;
     node.world.before_call = [&](const std::string& call) {
-      if (call == "remove_altname vf0") link.altnames.clear();
+      if (call != "remove_altname vf0") return;
+      link.altnames.clear();
+      refused = true;
     };
+    REQUIRE(node.del(kConf, ""));
+    CHECK(refused);
   }
-  REQUIRE(node.del(kConf, ended ? "" : kPod));
   CHECK(node.has("netns 1 link vf0 52:54:00:00:00:02"));
   CHECK_FALSE(node.has("altname"));
 }
